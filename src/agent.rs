@@ -17,17 +17,20 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use calls::proposals::Proposals;
 use calls::session_overrides::Overrides;
 use calls::tool_health;
-use request::facts;
+use request::language_tools;
 
 use crate::config::Config;
-use crate::conversation::entry::{Baseline, Carried, Compaction, StoredSettings, Uninvited};
-use crate::conversation::request::Effort;
+use crate::conversation::entry::{
+    Baseline, Carried, Compaction, Reviewed, StoredSettings, Uninvited, Verdict,
+};
+use crate::conversation::request::{Effort, ModelFacts};
 use crate::conversation::usage;
 use crate::conversation::{
-    Block, EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder,
-    Segment, SessionId, Spent, TurnId, Usage,
+    Block, EditorContext, Entry, Event, EventSink, FileChange, History, Input, Message, Mode,
+    Recorder, Segment, SessionId, Spent, TurnId, Usage,
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
@@ -36,6 +39,7 @@ use crate::knowledge::Caches;
 use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
+use crate::languages::Languages;
 use crate::mcp::Servers;
 use crate::policy::{Policy, Roles, Rule};
 use crate::process::Background;
@@ -62,10 +66,10 @@ pub struct Shared {
     pub trust: TrustStore,
     /// Facts that the client declared for segments (`experimental.interline.segments`).
     pub client: Mutex<BTreeMap<String, serde_json::Value>>,
+    /// The language servers that can be asked.
+    pub languages: Arc<Languages>,
     /// Tools that the client offers.
     pub offered: Mutex<Vec<Arc<ClientTool>>>,
-    /// Diagnostics of other language servers, as the editor reported them.
-    pub diagnostics: Mutex<facts::Diagnostics>,
     /// Instruction texts at the user's addresses, as last fetched.
     pub urls: UrlCache,
     /// What was made of files that are as they were.
@@ -81,8 +85,7 @@ pub struct Shared {
 /// A conversation's durable part: what replaying the log gives, and what a checkpoint stores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Shared with requests and drafts; copied only when one of them is still in use.
-    pub messages: Arc<Vec<Message>>,
+    pub messages: History,
     /// The epoch's tools and system text, verbatim.
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
@@ -96,6 +99,8 @@ pub struct Conversation {
     pub created: Vec<String>,
     /// URIs of files that the user reverted; the next message reports them.
     pub reverted: Vec<String>,
+    /// What the user decided about changes; the next message reports it.
+    pub reviewed: Vec<Reviewed>,
     #[serde(with = "usage::stored")]
     pub usage: Spent,
     /// The provider's last count.
@@ -143,7 +148,17 @@ pub struct Counted {
 
 impl Conversation {
     pub fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.messages).push(message);
+        self.messages.push(message);
+    }
+
+    /// Notes the user's decisions. A rejected change is reported as such, not as a reverted file.
+    pub fn review(&mut self, decided: Vec<Reviewed>) {
+        for place in decided {
+            if place.verdict == Verdict::Rejected {
+                self.reverted.retain(|uri| *uri != place.uri);
+            }
+            self.reviewed.push(place);
+        }
     }
 
     /// Remembers a file that did not exist before.
@@ -172,7 +187,9 @@ impl Conversation {
         let len = compaction.messages.len();
         self.unreadable.retain(|_, n| *n > compaction.first_kept);
         self.unreadable.values_mut().for_each(|n| *n = len);
-        self.messages = Arc::new(compaction.messages);
+        // Copies of the old history may live until the next turn.
+        self.messages.memo().clear();
+        self.messages = compaction.messages.into();
         self.carried = compaction.carried;
         self.counted = None;
         self.renew = Some(Renewal::Compaction);
@@ -353,6 +370,8 @@ pub struct SessionState {
     pub seen: Arc<Mutex<Seen>>,
     /// Commands that run beside the turns; none outlives the session.
     pub background: Arc<Background>,
+    /// Changes that wait for the user's decisions.
+    pub proposals: Arc<Proposals>,
 }
 
 impl SessionState {
@@ -362,6 +381,7 @@ impl SessionState {
             conversation: Mutex::new(conversation),
             seen: Arc::default(),
             background: Arc::default(),
+            proposals: Arc::default(),
         }
     }
 
@@ -457,17 +477,28 @@ impl TurnEnv {
         owner.with_settings(|settings| change(&mut settings.rules));
     }
 
+    /// The changes of the session that wait for decisions; a sub-agent's wait in its parent.
+    pub fn proposals(&self) -> &Arc<Proposals> {
+        &self.above.as_ref().unwrap_or(&self.state).proposals
+    }
+
     /// The MCP servers that the session uses.
     pub fn servers(&self) -> Arc<Servers> {
         self.settings().servers(&self.shared).clone()
     }
 
-    /// The session's tools.
+    /// The tools that can be called. Those that ask language servers stay callable, because the
+    /// conversation may name them: without a server they say so.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
         let servers = settings.servers(&self.shared);
-        let all = servers.registry(&self.shared.tools(), &self.cwd, false);
-        settings.registry(&all, &self.layout, &self.shared.declared())
+        let late = self.shared.languages.may_come();
+        let all = servers.registry(&self.shared.tools(), &self.cwd, false, late);
+        let mut abilities = self.shared.declared();
+        for ability in language_tools::ABILITIES {
+            abilities.insert(ability.to_owned(), true.into());
+        }
+        settings.registry(&all, &self.layout, &abilities, &self.model.facts)
     }
 
     /// Runs `change` on the conversation under its lock.
@@ -522,12 +553,13 @@ impl TurnEnv {
 
 impl Settings {
     /// The tools of `all` that the session has under `layout`: those that the agent may use, opt-in
-    /// ones only if layout or agent ask for them, and only if the client supports them.
+    /// ones only if layout or agent ask for them, and only if the client and the model support them.
     pub fn registry(
         &self,
         all: &Registry,
         layout: &Layout,
         declared: &BTreeMap<String, serde_json::Value>,
+        model: &ModelFacts,
     ) -> Registry {
         let profile = self.profile.as_deref();
         let confined = profile.is_some_and(|profile| profile.confine.is_some());
@@ -538,7 +570,11 @@ impl Settings {
                 !self.uninvited.agent && profile.is_some_and(|profile| profile.tools.names(name));
             let asked = by_layout || by_agent;
             let spec = tool.spec();
+            // Whoever may not edit may not patch either.
+            let edits = |of: &AgentProfile| ["edit", "write"].iter().all(|it| of.tools.has(it));
+            let patches = model.apply_patch && profile.is_none_or(edits);
             (asked || !spec.opt_in)
+                && (asked || patches || !spec.patches)
                 // The layout shows another tool under this name.
                 && layout.wire_name(name) == name
                 && profile.is_none_or(|profile| profile.tools.has(name))
@@ -572,6 +608,7 @@ impl Shared {
             confine: settings.confine(cwd),
             mode: settings.mode,
             approvals: settings.config.approvals,
+            review: settings.config.edits.review,
             trusted: self.trusted(cwd),
             untrusted_roots: self.untrusted_roots(cwd),
             rules: settings.rules.clone(),

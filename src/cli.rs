@@ -1,6 +1,7 @@
 //! The command line. Each command hands over to a door or prints; output for people goes to
 //! stdout only here and in `terminal`.
 
+mod languages;
 mod mcp;
 mod memory;
 mod prompt;
@@ -99,8 +100,7 @@ pub fn main() -> ExitCode {
         Command::Mcp(args) => code(mcp::mcp(&env, &args)),
         Command::Doctor => code(doctor(&env)),
         Command::Schema => {
-            let json = serde_json::to_string_pretty(&lsp::schema::schema()).unwrap_or_default();
-            terminal::print_json(&json);
+            terminal::print_json(lsp::schema::DOCUMENT.trim_end());
             ExitCode::SUCCESS
         }
         Command::Warden => {
@@ -306,6 +306,7 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     lines.extend(agents(env, &loaded.config));
     lines.extend(kept(env));
     lines.extend(servers(env, &loaded.config));
+    lines.extend(languages::lines(env, &loaded.config));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
         "network  nothing is contacted before a prompt; then the model's endpoint, the addresses in your `instructions`, MCP servers, and web pages you allow".to_owned(),

@@ -8,12 +8,12 @@ mod ignored;
 pub mod keys;
 pub mod load;
 pub mod prompt_environment;
+pub mod typed;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,7 +25,8 @@ use crate::conversation::Mode;
 use crate::conversation::request::Effort;
 
 /// The effective settings. Field names are the wire's (camelCase); unknown keys are reported.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Config {
     /// `<provider name>/<id>` or `replay/FILE`; unset: the first provider that has a key.
@@ -66,6 +67,8 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// MCP servers, as data: an invalid entry affects only that server.
     pub mcp_servers: BTreeMap<String, Value>,
+    /// Language servers for clients that do not answer queries, by language or any name.
+    pub language_servers: BTreeMap<String, LanguageServer>,
     pub skills: SkillsConfig,
     pub knowledge: KnowledgeConfig,
     pub memory: MemoryConfig,
@@ -74,8 +77,9 @@ pub struct Config {
     #[serde(skip_serializing_if = "Value::is_null")]
     pub policy: Value,
     pub chat_folder: ChatFolder,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub code_actions: Value,
+    /// False: no code actions and lenses outside transcripts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_actions: Option<bool>,
     /// A file that records frames and model streams, without secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
@@ -89,7 +93,8 @@ impl Config {
 }
 
 /// Where transcripts are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ChatFolder {
     #[default]
@@ -98,9 +103,8 @@ pub enum ChatFolder {
 }
 
 /// What runs without asking. Ordered: later grants more.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Approvals {
     /// Every edit and command asks.
@@ -113,7 +117,8 @@ pub enum Approvals {
 }
 
 /// How a plain client is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalsVia {
     #[default]
@@ -121,7 +126,8 @@ pub enum ApprovalsVia {
     Command,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProviderConfig {
     /// `anthropic`, `openai`, `openai-chat` or `gemini`; unset: the provider's own name.
@@ -157,7 +163,8 @@ impl PartialEq for LiteralKey {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditsConfig {
     pub review: Review,
@@ -165,7 +172,8 @@ pub struct EditsConfig {
     pub save_after: SaveAfter,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Review {
     #[default]
@@ -173,7 +181,8 @@ pub enum Review {
     Before,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ClosedFiles {
     /// The editor opens and changes them.
@@ -183,7 +192,8 @@ pub enum ClosedFiles {
     Disk,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SaveAfter {
     #[default]
@@ -192,7 +202,8 @@ pub enum SaveAfter {
     Always,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExecConfig {
     /// Default time limit of a command in milliseconds; at most 600,000.
@@ -202,7 +213,8 @@ pub struct ExecConfig {
     pub overlay: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct FetchConfig {
     /// Hosts (`host` or `host:port`) on this machine or the local network that `web_fetch` may
@@ -219,7 +231,8 @@ impl Default for ExecConfig {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
     /// Maximum model requests in one turn.
@@ -258,7 +271,8 @@ impl Default for Limits {
 }
 
 /// Which model does what, unless the session chose one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoutingConfig {
     /// Titles sessions; unset: the title is the beginning of the first prompt.
@@ -291,7 +305,8 @@ impl RoutingConfig {
 }
 
 /// When a conversation is compacted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactionConfig {
     /// Whether that happens automatically when the context window is nearly full.
@@ -304,8 +319,22 @@ impl Default for CompactionConfig {
     }
 }
 
+/// A language server that is started when a tool asks it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct LanguageServer {
+    /// Program and arguments; run without a shell.
+    pub command: Vec<String>,
+    /// LSP ids of its languages; empty: the entry's name.
+    pub languages: Vec<String>,
+    /// Extensions of its files, in place of or in addition to those of `languages`.
+    pub extensions: Vec<String>,
+}
+
 /// Which skills are available.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsConfig {
     /// Whether skills are enabled at all.
@@ -328,7 +357,8 @@ impl Default for SkillsConfig {
 }
 
 /// Documents the agent can search.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct KnowledgeConfig {
     /// Folders of text and Markdown: absolute, `~/`, or relative to the config folder.
@@ -336,7 +366,8 @@ pub struct KnowledgeConfig {
 }
 
 /// Memories across sessions, and how they are shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryConfig {
     /// Whether memories are saved, searched and shown at all.
@@ -360,7 +391,8 @@ impl Default for MemoryConfig {
 }
 
 /// Whether found memories name their file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {
     #[default]
@@ -368,7 +400,8 @@ pub enum Citations {
     Off,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptConfig {
     /// Where editor segments go: `tail` (default) or `system`.

@@ -5,6 +5,7 @@
 pub mod entry;
 pub mod event;
 pub mod failure;
+pub mod history;
 pub mod ids;
 pub mod input;
 pub mod message;
@@ -19,6 +20,7 @@ pub use event::{
     CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,
 };
 pub use failure::{Failure, FailureKind};
+pub use history::History;
 pub use ids::{EpochId, ItemId, SessionId, TurnId};
 pub use input::{EditorContext, EditorView, Input, PDF, Segment, WirePosition, WireRange};
 pub use message::{Block, Message, Role};

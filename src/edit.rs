@@ -4,13 +4,17 @@
 
 pub mod apply;
 pub mod lanes;
+pub mod line_ends;
 pub mod lines;
 pub mod matching;
+pub mod places;
 pub mod plan;
+pub mod proposal;
 pub mod rebase;
 pub mod revert;
 pub mod seen;
 pub mod unified_diff;
+pub mod v4a;
 
 pub use apply::{EditJob, Outcome, apply};
 pub use lanes::{LaneState, Lanes};

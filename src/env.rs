@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use parking_lot::Mutex;
 
 use crate::secrets::looks_secret;
 
@@ -15,6 +17,7 @@ pub use redact::Secrets;
 
 pub mod private;
 pub mod redact;
+pub mod tasks;
 
 /// Clock, ids, variables and folders.
 #[derive(Clone)]
@@ -118,13 +121,16 @@ impl Env {
 
     pub fn now(&self) -> Zoned {
         match &self.clock {
-            Clock::System => Zoned::now(),
+            Clock::System => Timestamp::now().to_zoned(local_zone()),
             Clock::Fixed(now) => now.clone(),
         }
     }
 
     pub fn timestamp(&self) -> Timestamp {
-        self.now().timestamp()
+        match &self.clock {
+            Clock::System => Timestamp::now(),
+            Clock::Fixed(now) => now.timestamp(),
+        }
     }
 
     /// A fresh id: `prefix` and 32 hex digits that sort by time.
@@ -139,6 +145,28 @@ impl Env {
 }
 
 /// The values of variables whose names look secret and that are long enough to be one.
+/// The system's time zone. Reads its file alone: jiff finds a zone by name, and for that it lists
+/// all zones of the system once.
+fn local_zone() -> TimeZone {
+    const FILE: &str = "/etc/localtime";
+    /// The zone and the link that named it.
+    static LAST: Mutex<Option<(PathBuf, TimeZone)>> = Mutex::new(None);
+    let own = || {
+        let link = std::fs::read_link(FILE).ok()?;
+        let mut last = LAST.lock();
+        if let Some((_, zone)) = last.as_ref().filter(|(known, _)| *known == link) {
+            return Some(zone.clone());
+        }
+        let (_, name) = link.to_str()?.rsplit_once("/zoneinfo/")?;
+        let zone = TimeZone::tzif(name, &std::fs::read(FILE).ok()?).ok()?;
+        *last = Some((link, zone.clone()));
+        Some(zone)
+    };
+    let chosen = std::env::var_os("TZ").is_some();
+    let zone = if chosen { None } else { own() };
+    zone.unwrap_or_else(TimeZone::system)
+}
+
 fn secrets_of(vars: &BTreeMap<String, String>) -> Secrets {
     const LONG: usize = 16;
     let secrets = Secrets::default();

@@ -5,8 +5,10 @@
 pub mod acp;
 pub mod answers;
 pub mod changes;
+pub mod edits;
 pub mod frames;
 pub mod log;
+pub mod reviews;
 pub mod script;
 pub mod sse;
 #[cfg(test)]
@@ -18,8 +20,10 @@ pub use answers::{
     decode_all, fuzz_anthropic, fuzz_gemini, fuzz_openai_chat, fuzz_openai_responses,
 };
 pub use changes::fuzz_changes;
+pub use edits::{fuzz_matching, fuzz_patches};
 pub use frames::fuzz_frames;
 pub use log::fuzz_log;
+pub use reviews::{fuzz_rebase, fuzz_review};
 pub use sse::fuzz_sse;
 
 /// The data in two halves, and in pieces of a size that the data itself decides.

@@ -2,6 +2,7 @@
 //! client protocol implements [`Host`]; the core does not know which one is in use.
 
 mod client_tools;
+mod query;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::event::Envelope;
@@ -17,6 +17,7 @@ use crate::conversation::{ItemId, SessionId, TurnId};
 pub use crate::policy::Access;
 use crate::workspace::{Encoding, Located, Range, Uri};
 pub use client_tools::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
+pub use query::{EditorAnswer, EditorQuery, QueryKind, QueryStatus};
 
 /// How precisely the client applies an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub enum Fidelity {
 }
 
 /// One replacement in the text at the request's version; positions in the host's encoding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TextEdit {
     pub range: Range,
@@ -85,7 +87,8 @@ impl EditAnswer {
 }
 
 /// What an approval is about, with the exact action. The approval's hash covers its canonical JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",
@@ -96,8 +99,11 @@ pub enum Subject {
         uri: String,
         /// Unified diff of the change.
         diff: String,
-        /// Hash of the new text.
+        /// Hash of the new text; of several files, of their texts' hashes, each with a line feed.
         after: String,
+        /// All files of a change of several, in the order of the diff. `uri` is the first one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
     },
     Command {
         command: String,
@@ -152,7 +158,8 @@ impl Subject {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ChoiceKind {
     AllowOnce,
@@ -161,14 +168,16 @@ pub enum ChoiceKind {
     RejectOnce,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Choice {
     pub id: String,
     pub label: String,
     pub kind: ChoiceKind,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     pub session_id: SessionId,
@@ -176,7 +185,7 @@ pub struct ApprovalRequest {
     pub item_id: ItemId,
     pub hash: String,
     /// RFC 3339.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub expires_at: Timestamp,
     pub subject: Subject,
     pub title: String,
@@ -209,7 +218,8 @@ impl ApprovalAnswer {
 }
 
 /// A question of the model, or of the session about its plan (`interline/question/request`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionRequest {
     pub session_id: SessionId,
@@ -222,7 +232,8 @@ pub struct QuestionRequest {
     pub free_text: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionOutcome {
     Answered,
@@ -232,7 +243,8 @@ pub enum QuestionOutcome {
     Cancelled,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QuestionAnswer {
     pub outcome: QuestionOutcome,
     /// An option, or free text.
@@ -330,6 +342,17 @@ pub trait Host: Send + Sync {
     /// Learned from a held file: the client does not open files with this suffix.
     fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
 
+    /// These open documents changed on disk, and the client still shows the older text.
+    fn changed_on_disk(&self, _uris: &[Uri]) {}
+
+    /// Changes of these files have to be reviewed, or were.
+    fn review_changed(&self, _uris: Vec<String>) {}
+
+    /// Changes of these files wait for the user's decisions, or no longer do.
+    fn proposals_changed(&self, uris: Vec<String>) {
+        self.review_changed(uris);
+    }
+
     /// Sends the edit. The request is independent of the future: dropping it does not cancel the
     /// edit. It resolves only after the mirror has everything that arrived before the answer.
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer>;
@@ -352,6 +375,16 @@ pub trait Host: Send + Sync {
     /// why there is no answer.
     async fn call_tool(&self, _call: ToolCall) -> Result<ToolAnswer, String> {
         Err("this client does not answer calls".to_owned())
+    }
+
+    /// Whether the client answers [`Host::query`].
+    fn queries(&self) -> bool {
+        false
+    }
+
+    /// Asks the editor's language servers. Always answers within a limit.
+    async fn query(&self, _query: EditorQuery) -> EditorAnswer {
+        EditorAnswer::unsupported("this client does not answer queries")
     }
 
     /// Asks the client to save; `None` if it cannot be asked.
@@ -389,7 +422,8 @@ pub trait Host: Send + Sync {
     fn session_changed(&self, _change: SessionChange) {}
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionChange {
     pub session_id: SessionId,
@@ -405,10 +439,10 @@ pub struct SessionChange {
 }
 
 /// The host before a client is attached: it shows nothing and answers no question.
-pub struct Nobody;
+pub struct NoClient;
 
 #[async_trait]
-impl Host for Nobody {
+impl Host for NoClient {
     fn fidelity(&self) -> Fidelity {
         Fidelity::Disk
     }

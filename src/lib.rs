@@ -30,6 +30,7 @@ pub mod provider;
 pub mod knowledge;
 
 pub mod edit;
+pub mod languages;
 
 pub mod host;
 

@@ -28,7 +28,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use rmcp::service::{Peer, RoleClient, ServiceError};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -74,7 +73,8 @@ struct View {
 }
 
 /// An MCP server that a session wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct McpServer {
     pub name: String,
@@ -101,7 +101,8 @@ pub struct McpServer {
 }
 
 /// A prompt of an MCP server, for an input part `mcpPrompt`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct McpPrompt {
     pub name: String,
@@ -111,7 +112,8 @@ pub struct McpPrompt {
 }
 
 /// A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct McpResource {
     pub uri: String,
@@ -276,10 +278,17 @@ impl Servers {
         futures_util::future::join_all(settled).await;
     }
 
-    /// `base` with the tools of the folder's servers. `offered`: only as many as a prompt shows.
-    pub fn registry(self: &Arc<Self>, base: &Registry, cwd: &Path, offered: bool) -> Registry {
+    /// `base` with the tools of the folder's servers. `offered`: only as many as a prompt shows;
+    /// `late`: other tools may have to be called through `mcp_call`.
+    pub fn registry(
+        self: &Arc<Self>,
+        base: &Registry,
+        cwd: &Path,
+        offered: bool,
+        late: bool,
+    ) -> Registry {
         let root = self.root(cwd);
-        if !self.declared(&root) {
+        if !late && !self.declared(&root) {
             return base.clone();
         }
         let mut registry = base.clone();

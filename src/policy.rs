@@ -12,12 +12,11 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Approvals;
+use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
-use crate::workspace::search::Visibility;
+use crate::workspace::search::{Entries, Visibility};
 use crate::workspace::{FileKind, Located};
 
 pub use paths::Class;
@@ -25,7 +24,8 @@ pub use roles::Roles;
 pub use rules::Rule;
 
 /// What a tool would do with a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     Read,
@@ -72,6 +72,8 @@ pub enum Fact {
 pub struct Policy {
     pub mode: Mode,
     pub approvals: Approvals,
+    /// When changes are reviewed.
+    pub review: Review,
     /// The folder of the session is trusted.
     pub trusted: bool,
     /// Roots (canonical) that are not trusted, whatever the session's own folder is.
@@ -107,6 +109,8 @@ pub enum Reason {
     SessionRule,
     Mode(Mode),
     AsksAlways,
+    /// Changes are reviewed before they are applied.
+    ReviewsFirst,
     UntrustedFolder,
     OutsideRoots,
     /// Configuration that an editor, a build or a hook executes later.
@@ -307,6 +311,9 @@ fn decide_write(policy: &Policy, located: &Located) -> Decision {
     if policy.approvals == Approvals::Ask {
         return ask(Reason::AsksAlways);
     }
+    if policy.review == Review::Before {
+        return ask(Reason::ReviewsFirst);
+    }
     Decision::Allow(Reason::InsideRoots)
 }
 
@@ -452,7 +459,15 @@ fn unresolved(located: &Located) -> bool {
 impl Visibility for Policy {
     /// Search shows what `read` would show without asking.
     fn visible(&self, path: &Path) -> bool {
-        let class = paths::class(path, &self.own);
-        !(class.hidden || class.secret || class.special)
+        shown(paths::class(path, &self.own))
     }
+
+    fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
+        let entries = paths::Entries::new(folder, &self.own);
+        Box::new(move |name| shown(entries.class(name)))
+    }
+}
+
+fn shown(class: Class) -> bool {
+    !(class.hidden || class.secret || class.special)
 }

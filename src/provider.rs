@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod failures;
 pub mod filler_texts;
 pub mod gemini;
+pub mod growing;
 pub mod keys;
 pub mod models;
 pub mod openai;
@@ -49,7 +50,8 @@ pub trait Provider: Send + Sync {
         false
     }
 
-    /// The exact body that [`Provider::stream`] sends for `request`. Pure.
+    /// The exact body that [`Provider::stream`] sends for `request`. Pure: an adapter may keep bytes
+    /// for the next request of the conversation, which changes no body.
     fn body(&self, request: &Request) -> Body;
 
     /// Sends the body and streams the answer. Dropping the stream closes the connection.

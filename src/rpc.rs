@@ -32,7 +32,7 @@ use tokio::sync::mpsc;
 pub use frame::Framing;
 use lane::{EndHook, Lane};
 use reader::Reader;
-pub use requests::{Answer, RpcError};
+pub use requests::{Answer, Requests, RpcError};
 pub use service::{Early, Service};
 use shared::Shared;
 pub use tap::{Direction, Tap};

@@ -14,6 +14,7 @@ pub mod layouts;
 pub mod preview;
 pub mod resume;
 pub mod revert;
+pub mod review;
 pub mod routing;
 pub mod sessions;
 pub mod store;

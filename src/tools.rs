@@ -3,24 +3,32 @@
 //! resolves targets, changes nothing), so that policy and the user decide on exactly what then
 //! *runs*.
 
+mod apply_patch;
 mod ask_user;
 mod change;
 pub mod client;
+mod code_action;
 mod current_time;
 mod delegate;
+mod diagnostics;
 mod edit;
 pub mod exec;
 mod glob;
 mod grep;
 mod knowledge_search;
+mod language;
 mod list;
 pub mod load_skill;
+mod lookup;
 pub mod mcp_call;
 mod memory_search;
 pub mod messages;
+mod plan_errors;
 mod projects;
 mod read;
 pub mod registry;
+mod reloaded;
+mod rename_symbol;
 mod save_memory;
 mod schema;
 mod search;
@@ -34,6 +42,7 @@ mod suggestions;
 mod target;
 mod user_store;
 mod web_fetch;
+mod workspace_edit;
 mod write;
 mod write_todos;
 
@@ -47,7 +56,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -56,15 +64,22 @@ use crate::config::Config;
 use crate::conversation::{
     EventSink, FileChange, ItemId, Recorder, SessionId, Tier, TurnId, TurnStop,
 };
-use crate::edit::{Lanes, Seen};
+use crate::edit::{Lanes, Plan, Seen};
 use crate::env::Env;
+use crate::env::tasks;
 use crate::host::{Access, Host, Subject};
+use crate::languages::Languages;
 use crate::policy::{Fact, Policy};
 use crate::process::Background;
 use crate::prompt::Texts;
-use crate::workspace::{Located, Uri, Workspace};
+use crate::workspace::{Located, Revision, Uri, Workspace};
 
 pub use registry::Registry;
+
+/// The capability of answering questions about code ([`ToolSpec::needs`]).
+pub const LANGUAGES: &str = "languageServers";
+/// The capability of reporting diagnostics.
+pub const DIAGNOSTICS: &str = "diagnosticReports";
 
 /// What a tool works with. Cheap to clone. `item` is unique to the call.
 #[derive(Clone)]
@@ -81,6 +96,7 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub lanes: Arc<Lanes>,
     pub host: Arc<dyn Host>,
+    pub languages: Arc<Languages>,
     pub recorder: Arc<dyn Recorder>,
     pub sink: Arc<dyn EventSink>,
     pub seen: Arc<parking_lot::Mutex<Seen>>,
@@ -113,7 +129,7 @@ impl ToolContext {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        let done = tokio::task::spawn_blocking(work).await;
+        let done = tasks::blocking(work).await;
         done.map_err(|error| ToolError::Fatal(error.into()))
     }
 }
@@ -216,6 +232,9 @@ pub struct ToolSpec {
     pub escapes: bool,
     /// It is offered only if the layout or the agent's `tools` name it.
     pub opt_in: bool,
+    /// It is offered only to models that are trained on it, unless the layout or the agent's
+    /// `tools` name it.
+    pub patches: bool,
     /// The capability that the client must declare for the tool to be offered.
     pub needs: Option<&'static str>,
     /// Arguments that are never shown, neither to clients nor in approvals or the log's items.
@@ -229,6 +248,7 @@ impl ToolSpec {
             changes: false,
             escapes: false,
             opt_in: false,
+            patches: false,
             needs: None,
             private: &[],
         }
@@ -246,6 +266,11 @@ impl ToolSpec {
 
     pub const fn opt_in(mut self) -> Self {
         self.opt_in = true;
+        self
+    }
+
+    pub const fn patches(mut self) -> Self {
+        self.patches = true;
         self
     }
 
@@ -275,7 +300,13 @@ pub trait Tool: Send + Sync {
     fn description(&self, texts: &Texts) -> String;
 
     /// JSON Schema of the arguments.
-    fn schema(&self) -> Value;
+    fn schema(&self, texts: &Texts) -> Arc<Value>;
+
+    /// The schema as it is generated from the type of the arguments.
+    #[cfg(test)]
+    fn generated_schema(&self) -> Option<Value> {
+        None
+    }
 
     /// Whether the settings configure what it works on. Otherwise it is not offered.
     fn available(&self, _config: &Config) -> bool {
@@ -299,14 +330,18 @@ pub trait Tool: Send + Sync {
     async fn prepare(&self, cx: &ToolContext, arguments: Value) -> Preparation;
 }
 
-/// One of our own tools. Its description is `prompts/tools/<NAME>.md`.
+/// One of our own tools. Its description is `prompts/tools/<NAME>.md`, the schema of its arguments
+/// `prompts/tools/<NAME>.json`, which a test generates.
 #[async_trait]
 trait BuiltIn: Send + Sync {
     const NAME: &'static str;
     const SPEC: ToolSpec;
 
     /// Denies unknown fields, whose docs are the descriptions in the schema.
-    type Arguments: DeserializeOwned + JsonSchema + Send;
+    #[cfg(not(test))]
+    type Arguments: DeserializeOwned + Send;
+    #[cfg(test)]
+    type Arguments: DeserializeOwned + Send + schemars::JsonSchema;
 
     /// See [`Tool::available`].
     fn available(_config: &Config) -> bool {
@@ -338,8 +373,13 @@ impl<T: BuiltIn> Tool for T {
         text.unwrap_or_default().to_owned()
     }
 
-    fn schema(&self) -> Value {
-        schema::of::<T::Arguments>()
+    fn schema(&self, texts: &Texts) -> Arc<Value> {
+        schema::of_tool(texts, T::NAME)
+    }
+
+    #[cfg(test)]
+    fn generated_schema(&self) -> Option<Value> {
+        Some(tests::schemas::of::<T::Arguments>())
     }
 
     fn available(&self, config: &Config) -> bool {
@@ -370,7 +410,44 @@ pub struct Prepared {
     pub child: Option<SessionId>,
     /// Documents whose unsaved text the call would miss (a command reads the disk).
     pub unsaved: Vec<Uri>,
+    /// The change, if the user reviews it before it is applied.
+    pub reviewable: Option<Reviewable>,
     work: Box<Work>,
+}
+
+/// A planned change whose places the user may keep, reject or amend before it is applied.
+pub struct Reviewable {
+    pub files: Vec<ProposedFile>,
+    revise: Box<Revise>,
+}
+
+/// The call with other plans for its files.
+type Revise = dyn FnOnce(&ToolContext, Vec<Plan>) -> Prepared + Send + Sync;
+
+impl Reviewable {
+    /// `revise`: the call with other plans, one for each file.
+    fn new<R>(files: Vec<ProposedFile>, revise: R) -> Self
+    where
+        R: FnOnce(&ToolContext, Vec<Plan>) -> Prepared + Send + Sync + 'static,
+    {
+        Self {
+            files,
+            revise: Box::new(revise),
+        }
+    }
+
+    pub fn revise(self, cx: &ToolContext, plans: Vec<Plan>) -> Prepared {
+        (self.revise)(cx, plans)
+    }
+}
+
+/// The planned change of one file.
+#[derive(Clone, Debug)]
+pub struct ProposedFile {
+    pub located: Located,
+    pub plan: Plan,
+    /// The revision of `plan.base` in the mirror; `None`: it came from disk or is new.
+    pub base_revision: Option<Revision>,
 }
 
 /// The outcome of a call.
@@ -392,6 +469,7 @@ impl Prepared {
             diff: None,
             child: None,
             unsaved: Vec::new(),
+            reviewable: None,
             work: Box::new(work),
         }
     }

@@ -16,7 +16,8 @@ use ropey::Rope;
 use serde_json::{Value, json};
 
 use crate::conversation::SessionId;
-use crate::edit::matching::line_feeds;
+use crate::edit::line_ends::line_feeds;
+use crate::env::tasks;
 use crate::host::{EditAnswer, EditRequest, TextEdit};
 use crate::rpc::{Peer, RpcError};
 use crate::workspace::files::{LIMIT, on_disk, rope_hash};
@@ -312,7 +313,7 @@ impl ClientFiles {
             let file = beneath::locate_path(&workspace, &file.path);
             on_disk(&workspace, &file).ok().map(|content| content.rope)
         };
-        tokio::task::spawn_blocking(read).await.ok().flatten()
+        tasks::blocking(read).await.ok().flatten()
     }
 
     async fn read(&self, session: &SessionId, path: &str) -> Result<String, String> {

@@ -63,7 +63,8 @@ impl AcpHost {
         *self.sessions.write() = Arc::downgrade(sessions);
     }
 
-    fn update(&self, session: &SessionId, update: &Value) {
+    /// Sends an update.
+    pub fn update(&self, session: &SessionId, update: &Value) {
         let params = json!({ "sessionId": session, "update": update });
         self.peer.notify("session/update", params);
     }

@@ -1,6 +1,7 @@
 //! The methods: each takes its params, asks the sessions, and returns the result.
 
 mod prompt;
+mod revert;
 mod sessions;
 mod setup;
 
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::door::{Door, Open};
 use super::options;
+use crate::config::typed::typed;
 use crate::conversation::{Failure, FailureKind, SessionId};
 
 /// A result, and the updates that follow it.
@@ -70,11 +72,13 @@ pub fn notified(door: &Door, method: &str, params: Value) {
 
 /// Params as a type; an error names the path and never quotes the value.
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
-    serde_path_to_error::deserialize(params).map_err(|error| {
-        let path = error.path().to_string();
-        let place = if path == "." { "params" } else { &path };
+    typed(params).map_err(|wrong| {
+        let place = match wrong.place.as_str() {
+            "" => "params",
+            place => place,
+        };
         invalid(
-            format!("{place} cannot be read: {}", error.inner()),
+            format!("{place} cannot be read: {}", wrong.problem),
             "correct the params; see agentclientprotocol.com",
         )
     })

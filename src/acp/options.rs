@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::turns::Turns;
 use crate::config::Config;
 use crate::conversation::{Failure, FailureKind, Mode, SessionId};
+use crate::env::tasks;
 use crate::knowledge::skills;
 use crate::session::{ConfigureSession, SessionInfo, Sessions};
 
@@ -110,7 +111,17 @@ pub async fn set(
     Ok(info)
 }
 
-/// `available_commands_update`: the skills the user may start.
+/// Our own commands: name, description, hint.
+const COMMANDS: [(&str, &str, &str); 2] = [
+    (
+        "revert",
+        "Revert what the last turn changed",
+        "nothing, a file, or the id of a tool call",
+    ),
+    ("redo", "Restore what the last /revert reverted", ""),
+];
+
+/// `available_commands_update`: our own commands, and the skills the user may start.
 pub async fn commands(sessions: &Sessions, config: &Config, cwd: &str) -> Value {
     let shared = Arc::clone(sessions.shared());
     let (config, cwd) = (config.clone(), cwd.to_owned());
@@ -120,17 +131,19 @@ pub async fn commands(sessions: &Sessions, config: &Config, cwd: &str) -> Value 
         let trusted = shared.trusted(&folder);
         skills::find(&shared.workspace, &shared.env, &config, &folder, trusted).skills
     };
-    let found = tokio::task::spawn_blocking(find).await.unwrap_or_default();
-    let commands: Vec<Value> = found
-        .into_iter()
-        .filter(|skill| skill.for_user)
-        .map(|skill| {
-            json!({
-                "name": skill.name,
-                "description": crate::prompt::fence::name(&skill.description),
-                "input": { "hint": "what the skill should do" },
-            })
+    let found = tasks::blocking(find).await.unwrap_or_default();
+    let skills = found.into_iter().filter(|skill| skill.for_user);
+    let skills = skills.map(|skill| {
+        json!({
+            "name": skill.name,
+            "description": crate::prompt::fence::name(&skill.description),
+            "input": { "hint": "what the skill should do" },
         })
-        .collect();
+    });
+    let own = COMMANDS.map(|(name, description, hint)| match hint {
+        "" => json!({ "name": name, "description": description }),
+        hint => json!({ "name": name, "description": description, "input": { "hint": hint } }),
+    });
+    let commands: Vec<Value> = own.into_iter().chain(skills).collect();
     json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands })
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::updates::{diffs, kind, location_of};
+use super::updates::{diffs_of, kind, location_of};
 use crate::host::{Access, ApprovalAnswer, ApprovalRequest, ChoiceKind, Subject};
 use crate::prompt::fence;
 use crate::rpc::RpcError;
 use crate::visible;
-use crate::workspace::Uri;
 
 /// The params. `cwd`: the session's.
 pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
@@ -56,10 +55,18 @@ fn kind_of(choice: ChoiceKind) -> &'static str {
 fn card_of(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>) {
     let at = |path: &Path| vec![json!({ "path": path })];
     match subject {
-        Subject::Edit { uri, diff, .. } => match Uri::new(uri.as_str()).path() {
-            Some(path) => ("edit", diffs(&path, diff), at(&path)),
-            None => ("edit", vec![text(&fence::visible(diff))], Vec::new()),
-        },
+        Subject::Edit {
+            uri, diff, files, ..
+        } => {
+            let uris = if files.is_empty() {
+                std::slice::from_ref(uri)
+            } else {
+                files
+            };
+            let (content, paths) = diffs_of(uris, diff);
+            let locations = paths.iter().map(|path| json!({ "path": path })).collect();
+            ("edit", content, locations)
+        }
         Subject::Command {
             command,
             description,

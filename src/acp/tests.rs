@@ -106,6 +106,7 @@ fn asked() -> [(Subject, &'static str, &'static str, Value); 7] {
                 uri: "untitled:1".to_owned(),
                 diff: "+a\u{202e}".to_owned(),
                 after: String::new(),
+                files: Vec::new(),
             },
             "edit",
             "+a\\u{202e}",
@@ -176,6 +177,7 @@ fn a_permission_to_edit_shows_the_diff() {
         uri: "file:///w/a.rs".to_owned(),
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
         after: String::new(),
+        files: Vec::new(),
     };
     let request = ApprovalRequest {
         subject: edit,

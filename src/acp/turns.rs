@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::updates::Shown;
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Failure, FailureKind, Mode, SessionId, TurnId};
+use crate::conversation::{Failure, FailureKind, ItemId, Mode, SessionId, TurnId};
 use crate::session::{SessionInfo, Sessions};
 
 type End = (TurnId, EnvelopeBody);
@@ -33,6 +33,8 @@ pub struct Known {
     pub held: Vec<Value>,
     /// The last prompt was cancelled.
     pub cancelled: bool,
+    /// The last `/revert`.
+    pub reverted: Option<ItemId>,
     running: Option<(CancellationToken, mpsc::UnboundedSender<End>)>,
 }
 
@@ -54,6 +56,7 @@ impl Turns {
             notices,
             held: Vec::new(),
             cancelled: false,
+            reverted: None,
             running: None,
         };
         self.known.lock().insert(info.session_id.clone(), known);

@@ -10,6 +10,8 @@ use crate::conversation::plan::{Todo, TodoStatus};
 use crate::conversation::{
     CompactionStatus, Event, Input, ItemId, Mode, Spent, ToolItem, ToolStatus,
 };
+use crate::edit::unified_diff::by_file;
+use crate::prompt::fence;
 use crate::workspace::Uri;
 
 /// What a client has seen of the running turn.
@@ -115,11 +117,12 @@ impl Shown {
         });
         let path = path_of(item, cwd);
         let mut content = Vec::new();
-        if let Some(diff) = &item.diff {
-            match &path {
-                Some(path) => content.extend(diffs(path, diff)),
-                None => content.push(text_content(diff)),
-            }
+        let uris: Vec<String> = item.files.iter().map(|file| file.uri.clone()).collect();
+        match (&item.diff, &path) {
+            (Some(diff), _) if uris.len() > 1 => content.extend(diffs_of(&uris, diff).0),
+            (Some(diff), Some(path)) => content.extend(diffs(path, diff)),
+            (Some(diff), None) => content.push(text_content(diff)),
+            (None, _) => {}
         }
         if let Some(output) = item.output.as_deref().filter(|_| shows_output(item)) {
             content.push(text_content(output));
@@ -132,7 +135,12 @@ impl Shown {
             if let Some(line) = line_of(item) {
                 place["line"] = line.into();
             }
-            update["locations"] = json!([place]);
+            let others = uris
+                .iter()
+                .skip(1)
+                .filter_map(|uri| Uri::new(uri.as_str()).path());
+            let others = others.map(|path| json!({ "path": path }));
+            update["locations"] = std::iter::once(place).chain(others).collect();
         }
         if let Some(input) = &item.input {
             update["rawInput"] = input.clone();
@@ -316,16 +324,42 @@ pub fn location_of(argument: &str, cwd: &Path) -> Option<PathBuf> {
 /// 1-based: where the change begins, or else where reading begins.
 fn line_of(item: &ToolItem) -> Option<u64> {
     if let Some(diff) = &item.diff {
-        let head = diff.lines().find_map(|line| line.strip_prefix("@@ "))?;
-        let after = head.split_once('+')?.1;
-        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-        return digits.parse().ok().map(|line: u64| line.max(1));
+        return line_in(diff);
     }
     item.input.as_ref()?.get("offset")?.as_u64()
 }
 
+/// The first changed line of a unified diff, from 1.
+pub fn line_in(diff: &str) -> Option<u64> {
+    let head = diff.lines().find_map(|line| line.strip_prefix("@@ "))?;
+    let after = head.split_once('+')?.1;
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().map(|line: u64| line.max(1))
+}
+
 fn text_content(text: &str) -> Value {
     json!({ "type": "content", "content": { "type": "text", "text": text } })
+}
+
+/// The diff of these files in their order, and their paths. What belongs to no file is text.
+pub fn diffs_of(uris: &[String], unified: &str) -> (Vec<Value>, Vec<PathBuf>) {
+    let paths: Option<Vec<PathBuf>> = uris
+        .iter()
+        .map(|uri| Uri::new(uri.as_str()).path())
+        .collect();
+    let parts = match uris {
+        [_] => vec![unified],
+        _ => by_file(unified),
+    };
+    let paths = paths.filter(|paths| paths.len() == parts.len());
+    let Some(paths) = paths else {
+        return (vec![text_content(&fence::visible(unified))], Vec::new());
+    };
+    let pairs = paths.iter().zip(parts);
+    (
+        pairs.flat_map(|(path, part)| diffs(path, part)).collect(),
+        paths,
+    )
 }
 
 /// The hunks of a unified diff as the protocol's diffs: old and new text of each, with the lines

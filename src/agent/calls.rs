@@ -3,12 +3,16 @@
 
 pub mod approval;
 pub mod client_tools;
+mod late_tools;
+pub mod proposals;
+mod reviewed_first;
 pub mod save_barrier;
 pub mod session_overrides;
 pub mod tool_health;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -21,8 +25,9 @@ use super::TurnEnv;
 use super::request::nested_instructions::{self, Touched};
 use super::step::CALLS;
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
+use crate::env::tasks;
 use crate::mcp::PREFIX;
-use crate::policy::{self, Decision, Rule};
+use crate::policy::{self, Decision, Policy, Rule};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::tools::{
@@ -73,9 +78,12 @@ impl Done {
 /// Runs `calls`, the first [`CALLS`] of them.
 pub async fn run(cx: &Arc<TurnEnv>, mut calls: Vec<Call>) -> Done {
     let beyond = calls.split_off(calls.len().min(CALLS));
+    let registry = cx.registry();
+    let unwrap = |call| late_tools::unwrapped(call, &registry);
+    let calls: Vec<Call> = calls.into_iter().map(unwrap).collect();
     let mut running = Running {
         cx,
-        registry: cx.registry(),
+        registry,
         results: BTreeMap::new(),
         done: Done::default(),
     };
@@ -132,6 +140,8 @@ struct Finished {
 struct Judged<'c> {
     shown: ShownCall<'c>,
     prepared: Prepared,
+    /// The rules that decided.
+    policy: Policy,
     decision: Decision,
 }
 
@@ -144,8 +154,12 @@ impl Running<'_> {
     /// its own.
     fn group(&self, calls: &[Call]) -> usize {
         let mut taken: Vec<Targets> = Vec::new();
+        if calls.len() == 1 {
+            return 1;
+        }
+        let policy = self.cx.policy();
         for call in calls {
-            let targets = self.targets(call);
+            let targets = self.targets(call, &policy);
             let clash = taken.iter().any(|other| clashes(other, &targets));
             if !taken.is_empty() && (targets.alone || clash) {
                 break;
@@ -159,11 +173,14 @@ impl Running<'_> {
         taken.len()
     }
 
-    fn targets(&self, call: &Call) -> Targets {
+    fn targets(&self, call: &Call, policy: &Policy) -> Targets {
         self.registry
             .get(&call.name)
             .filter(|_| call.invalid.is_none())
-            .map(|tool| tool.targets(&tool_context(self.cx, &call.item), &call.input))
+            .map(|tool| {
+                let context = tool_context(self.cx, &call.item, policy.clone());
+                tool.targets(&context, &call.input)
+            })
             .unwrap_or_default()
     }
 
@@ -186,12 +203,13 @@ impl Running<'_> {
                 Decision::Allow(_) if judged.prepared.unsaved.is_empty() => {
                     judged.shown.status(self.cx, ToolStatus::Running);
                     // Commands come in a group of their own, so they are judged after this.
-                    if policy::ends_command_rules(&self.cx.policy(), &judged.prepared.facts) {
+                    if policy::ends_command_rules(&judged.policy, &judged.prepared.facts) {
                         end_command_rules(self.cx);
                     }
-                    free.push((judged.shown, start(self.cx, call, judged.prepared)));
+                    let task = start(self.cx, call, judged.prepared, judged.policy);
+                    free.push((judged.shown, task));
                 }
-                _ if self.targets(call).unnamed => {
+                _ if self.targets(call, &judged.policy).unnamed => {
                     self.settle(std::mem::take(&mut free)).await;
                     self.ask(judged).await;
                 }
@@ -208,7 +226,7 @@ impl Running<'_> {
     async fn judge<'c>(&mut self, at: usize, call: &'c Call) -> Option<Judged<'c>> {
         let cx = self.cx;
         let mut shown = ShownCall::new(cx, at, call);
-        let prepared = match self.prepare(call).await {
+        let (prepared, policy) = match self.prepare(call).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 self.fail(shown, error);
@@ -219,7 +237,7 @@ impl Running<'_> {
         shown.item.diff = prepared.diff.clone();
         shown.item.child = prepared.child.clone();
         shown.touched = nested_instructions::touched(&prepared.facts);
-        let decision = approval::judge(cx, &prepared);
+        let decision = policy::decide(&policy, &prepared.facts);
         if let Decision::Deny(reason) = decision {
             self.reject(shown, messages::denied(&cx.shared.texts, reason));
             return None;
@@ -227,11 +245,13 @@ impl Running<'_> {
         Some(Judged {
             shown,
             prepared,
+            policy,
             decision,
         })
     }
 
-    async fn prepare(&self, call: &Call) -> Result<Prepared, ToolError> {
+    /// The prepared call, and the rules in force then.
+    async fn prepare(&self, call: &Call) -> Result<(Prepared, Policy), ToolError> {
         let cx = self.cx;
         if let Some(reason) = &call.invalid {
             tracing::debug!(tool = call.name, reason, "arguments that do not parse");
@@ -245,14 +265,19 @@ impl Running<'_> {
             };
             return Err(ToolError::ForModel(text));
         };
-        let context = tool_context(cx, &call.item);
+        let policy = cx.policy();
+        let context = tool_context(cx, &call.item, policy.clone());
         let preparing = tool.prepare(&context, call.input.clone());
-        tokio::select! {
-            prepared = AssertUnwindSafe(preparing).catch_unwind() => {
-                prepared.unwrap_or_else(|_| Err(panicked()))
-            }
-            () = cx.cancel.cancelled() => Err(ToolError::Cancelled),
-        }
+        let mut preparing = pin!(AssertUnwindSafe(preparing).catch_unwind());
+        let (prepared, policy) = match preparing.as_mut().now_or_never() {
+            Some(prepared) => (prepared, policy),
+            // The rules may change while it waits.
+            None => tokio::select! {
+                prepared = preparing => (prepared, cx.policy()),
+                () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+            },
+        };
+        Ok((prepared.unwrap_or_else(|_| Err(panicked()))?, policy))
     }
 
     /// The tools that the model can call, under the names that the layout shows.
@@ -281,18 +306,19 @@ impl Running<'_> {
             mut shown,
             prepared,
             decision,
+            ..
         } = judged;
         if self.done.ends_turn() || self.cx.cancel.is_cancelled() {
             return self.not_run(shown.at, shown.call);
         }
-        let verdict = match decision {
+        let (verdict, prepared, note) = match decision {
             Decision::Ask { reason, remember } => {
-                consent(self.cx, &mut shown, &prepared, reason, remember).await
+                reviewed_first::ask(self.cx, &mut shown, prepared, (reason, remember)).await
             }
-            _ => Verdict::Run,
+            _ => (Verdict::Run, prepared, String::new()),
         };
         match verdict {
-            Verdict::Run => self.run_one(shown, prepared).await,
+            Verdict::Run => self.run_one(shown, prepared, note).await,
             Verdict::Refused(text) => self.reject(shown, text),
             Verdict::Expired => {
                 self.done.expired = true;
@@ -302,19 +328,19 @@ impl Running<'_> {
         }
     }
 
-    /// Runs one approved call behind the save barrier. The mode may have changed while the user was
-    /// deciding: a call that is denied by now stays denied (INV-8).
-    async fn run_one(&mut self, mut shown: ShownCall<'_>, prepared: Prepared) {
+    /// Runs one approved call behind the save barrier; its result begins with `note`. The mode may
+    /// have changed while the user was deciding: a call that is denied by now stays denied (INV-8).
+    async fn run_one(&mut self, mut shown: ShownCall<'_>, prepared: Prepared, mut note: String) {
         let cx = self.cx;
-        let denied = || match approval::judge(cx, &prepared) {
+        let denied = |policy: &Policy| match policy::decide(policy, &prepared.facts) {
             Decision::Deny(reason) => Some(messages::denied(&cx.shared.texts, reason)),
             _ => None,
         };
-        if let Some(text) = denied() {
+        let mut policy = cx.policy();
+        if let Some(text) = denied(&policy) {
             return self.reject(shown, text);
         }
         let unsaved = prepared.unsaved.clone();
-        let mut note = String::new();
         if !unsaved.is_empty() {
             shown.status(cx, ToolStatus::AwaitingSave);
             let Some(refused) = save_barrier::save_first(cx, unsaved, &shown.item.title).await
@@ -326,13 +352,14 @@ impl Running<'_> {
                 note = cx.text("results/save-refused.md", &[("files", &files)]);
             }
             // Saving took time too.
-            if let Some(text) = denied() {
+            policy = cx.policy();
+            if let Some(text) = denied(&policy) {
                 return self.reject(shown, text);
             }
         }
         shown.status(cx, ToolStatus::Running);
-        let ends_rules = policy::ends_command_rules(&cx.policy(), &prepared.facts);
-        let mut outcome = joined(start(cx, shown.call, prepared).await);
+        let ends_rules = policy::ends_command_rules(&policy, &prepared.facts);
+        let mut outcome = joined(start(cx, shown.call, prepared, policy).await);
         if ends_rules {
             // An edit, even one without approval, may have changed what an allowed command
             // executes, so the command needs approval again (A07).
@@ -433,7 +460,7 @@ fn clashes(a: &Targets, b: &Targets) -> bool {
         || overlap(&a.reads, &b.writes)
 }
 
-fn tool_context(cx: &Arc<TurnEnv>, item: &ItemId) -> ToolContext {
+fn tool_context(cx: &Arc<TurnEnv>, item: &ItemId, policy: Policy) -> ToolContext {
     ToolContext {
         session: cx.session.clone(),
         turn: cx.turn.clone(),
@@ -441,10 +468,11 @@ fn tool_context(cx: &Arc<TurnEnv>, item: &ItemId) -> ToolContext {
         cwd: cx.cwd.clone(),
         env: cx.shared.env.clone(),
         config: cx.config(),
-        policy: cx.policy(),
+        policy,
         workspace: cx.shared.workspace.clone(),
         lanes: cx.shared.lanes.clone(),
         host: cx.host.clone(),
+        languages: cx.shared.languages.clone(),
         recorder: cx.recorder.clone(),
         sink: cx.sink.clone(),
         seen: cx.state.seen.clone(),
@@ -478,9 +506,9 @@ fn end_command_rules(cx: &TurnEnv) {
 }
 
 /// Starts a prepared call on its own task, so that a panic fails only this call (INV-12).
-fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Prepared) -> Task {
-    let context = tool_context(cx, &call.item);
-    tokio::spawn(async move { prepared.run(&context).await })
+fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Prepared, policy: Policy) -> Task {
+    let context = tool_context(cx, &call.item, policy);
+    tasks::spawn(async move { prepared.run(&context).await })
 }
 
 fn joined(outcome: Result<Outcome, tokio::task::JoinError>) -> Outcome {
@@ -559,7 +587,7 @@ fn shown_input(cx: &TurnEnv, call: &Call) -> Value {
     let Value::Object(arguments) = &call.input else {
         return Value::String(HIDDEN.to_owned());
     };
-    let schema = tool.schema();
+    let schema = tool.schema(&cx.shared.texts);
     let open =
         |key: &str| schema["properties"].get(key).is_some() && !tool.spec().private.contains(&key);
     let shown = arguments.iter().map(|(key, value)| match open(key) {

@@ -16,6 +16,7 @@ use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{
     Block, CompactionItem, CompactionStatus, Entry, Event, Input, Message, Role, Spent,
 };
+use crate::env::tasks;
 use crate::prompt::fence;
 use crate::prompt::layout::Summary;
 use cut::Numbers;
@@ -96,34 +97,40 @@ pub struct Size {
     pub scale: f64,
 }
 
+/// The tokens of a conversation: the provider's last count plus an estimate of everything since.
+/// Costs what is new since that count.
+pub fn total(conversation: &Conversation) -> u64 {
+    let messages = &conversation.messages;
+    match conversation.counted {
+        Some(counted) => {
+            let known = counted.messages.min(messages.len());
+            let since = cut::weigh(&messages[known..]);
+            counted.tokens.saturating_add(since)
+        }
+        None => conversation.baseline.as_ref().map_or(0, base) + messages.tokens(),
+    }
+}
+
 impl Size {
     pub fn of(conversation: &Conversation) -> Self {
+        let total = total(conversation);
+        let Some(counted) = conversation.counted else {
+            return Self { total, scale: 1.0 };
+        };
         let base = conversation.baseline.as_ref().map_or(0, base);
         let messages = &conversation.messages;
-        let Some(counted) = conversation.counted else {
-            return Self {
-                total: base + cut::weigh(messages),
-                scale: 1.0,
-            };
-        };
         let known = counted.messages.min(messages.len());
         let estimated = (base + cut::weigh(&messages[..known])).max(1);
         #[expect(clippy::cast_precision_loss)]
         let scale = (counted.tokens as f64 / estimated as f64).clamp(0.25, 64.0);
-        Self {
-            total: counted
-                .tokens
-                .saturating_add(cut::weigh(&messages[known..])),
-            scale,
-        }
+        Self { total, scale }
     }
 }
 
 /// If a conversation must be compacted before a turn with `input`: the tokens it would have.
 pub fn due(conversation: &Conversation, numbers: &Numbers, input: &[Input]) -> Option<u64> {
     let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
-    let total = Size::of(conversation).total;
-    let total = total.saturating_add(estimated_tokens(bytes));
+    let total = total(conversation).saturating_add(estimated_tokens(bytes));
     (total >= numbers.threshold && !held_off(conversation, numbers, total)).then_some(total)
 }
 
@@ -233,7 +240,7 @@ impl Work<'_> {
             carried.hint = Some(summary.clone());
         }
         let built = self.rebuild_messages(&ask, &summary, first, content);
-        if cut::weigh(&built.0) >= cut::weigh(messages) {
+        if cut::weigh(&built.0) >= messages.tokens() {
             let why = "The summary is not shorter than the messages it would replace.";
             return Err(Stop::Failed(why.to_owned()));
         }
@@ -358,7 +365,7 @@ impl Work<'_> {
         compaction: &mut Compaction,
     ) -> Result<Vec<Recent>, Stop> {
         context.conversation.compact(compaction.clone());
-        let drafted = tokio::task::spawn_blocking(move || context.draft_after_compaction()).await;
+        let drafted = tasks::blocking(move || context.draft_after_compaction()).await;
         let (draft, recent) = drafted.map_err(|error| {
             tracing::error!("gathering the prompt failed: {error}");
             Stop::Failed("The prompt could not be assembled.".to_owned())

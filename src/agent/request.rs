@@ -6,6 +6,8 @@ pub mod compose;
 pub mod context;
 pub mod draft;
 pub mod facts;
+pub mod language_tools;
 pub mod mcp_tools;
 pub mod nested_instructions;
+pub mod reviewed;
 pub mod transform_hook;

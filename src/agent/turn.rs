@@ -6,6 +6,8 @@ mod adopt_draft;
 mod between_steps;
 mod budget;
 mod context_window;
+mod problems;
+pub mod save_after;
 mod state;
 mod untrusted_notice;
 mod user_notices;
@@ -25,6 +27,7 @@ use crate::provider::StopReason;
 use crate::tools::exec::background_results;
 use crate::workspace::Uri;
 use context_window::Space;
+use problems::Before;
 pub use state::TurnEnd;
 use state::{Turn, off_thread};
 
@@ -52,7 +55,9 @@ pub async fn run(
         Ok(baseline) => baseline,
         Err(failure) => return turn.fail(failure),
     };
-    turn.steps(baseline, steer).await
+    let end = turn.steps(baseline, steer).await;
+    save_after::at_end(cx, &end).await;
+    end
 }
 
 async fn wait_for_versions(cx: &TurnEnv) {
@@ -99,6 +104,7 @@ impl Turn<'_> {
         let news = background_results::ended_notices(&cx.state.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         context.news = news;
+        context.servers_known = true;
         let (facts, draft, recent) =
             off_thread(move || context.draft()).await.ok_or_else(|| {
                 Failure::invalid(
@@ -199,6 +205,7 @@ impl Turn<'_> {
                 _ => None,
             };
         }
+        let before = Before::new(&self.cx.shared.workspace, &calls);
         let done = calls::run(self.cx, calls).await;
         self.count_children();
         for file in done.files {
@@ -217,7 +224,7 @@ impl Turn<'_> {
         });
         let ended = done.cancelled || closing.is_some() || done.fatal.is_some();
         if !ended {
-            content.extend(self.additions(steer).await);
+            content.extend(self.additions(before, steer).await);
         }
         self.cx.push(Message::user(content));
         self.dequeue_carried();

@@ -6,8 +6,8 @@ mod tests;
 
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use crate::edit::unified_diff::unified_with;
 use crate::env::Env;
 use crate::knowledge::control_files::{self, Active};
 use crate::knowledge::trust::TrustStore;
@@ -191,14 +191,8 @@ fn row(store: &TrustStore, file: &Active) -> String {
 /// What changed since the trusted text, if that was stored.
 fn changes(store: &TrustStore, file: &Active, text: &str) -> Option<String> {
     let old = store.trusted_copy(file.before.as_ref()?)?;
-    let diff = similar::TextDiff::configure()
-        .timeout(Duration::from_millis(500))
-        .diff_lines(old.as_str(), text)
-        .unified_diff()
-        .context_radius(2)
-        .header("trusted", "now")
-        .to_string();
-    Some(shown(&diff))
+    let diff = unified_with(&old, text, 2, ("trusted", "now"));
+    Some(shown(&diff.text))
 }
 
 /// A repository's text for a terminal: harmless, indented, at most [`SHOWN`] lines.

@@ -142,6 +142,14 @@ pub const KEYS: Node = Node::Section(&[
     ("agents", Node::User(&Node::Map(&AGENT))),
     ("mcpServers", USER),
     (
+        "languageServers",
+        Node::User(&Node::Map(&Node::Section(&[
+            ("command", FREE),
+            ("languages", FREE),
+            ("extensions", FREE),
+        ]))),
+    ),
+    (
         "skills",
         Node::User(&Node::Section(&[
             ("enabled", OFF),
@@ -170,14 +178,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and stored but not used yet.
-pub const UNBUILT: [&str; 6] = [
-    "codeActions",
-    "edits.review",
-    "edits.saveAfter",
-    "exec.overlay",
-    "policy",
-    "sandbox",
-];
+pub const UNBUILT: [&str; 3] = ["exec.overlay", "policy", "sandbox"];
 
 /// The outcome for a client's value: what was accepted, and why the rest was not.
 #[derive(Clone, Debug, PartialEq)]

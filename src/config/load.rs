@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::etcode::{self, Etcode};
 pub use super::ignored::{Ignored, Severity};
 use super::keys::{KEYS, Node, Rule, UNBUILT};
+use super::typed::typed;
 use super::{Config, LiteralKey};
 use crate::env::Env;
 
@@ -373,10 +374,10 @@ impl Layers {
     fn set(&mut self, path: &[String], value: Value) -> Result<(), String> {
         let mut wanted = self.merged.clone();
         put(&mut wanted, path, value);
-        let parsed: Result<Config, _> = serde_path_to_error::deserialize(&wanted);
+        let parsed: Result<Config, _> = typed(wanted.clone());
         let result = match parsed {
             Ok(config) => check(&config).map(|()| config),
-            Err(error) => Err(error.into_inner().to_string()),
+            Err(wrong) => Err(wrong.problem),
         };
         self.config = result?;
         self.merged = wanted;
@@ -465,6 +466,11 @@ fn check(config: &Config) -> Result<(), String> {
         .is_some_and(|cost| cost < 0.0 || cost.is_nan())
     {
         return Err("it must not be negative".to_owned());
+    }
+    for server in config.language_servers.values() {
+        if server.command.is_empty() {
+            return Err("`command` must name a program".to_owned());
+        }
     }
     for provider in config.providers.values() {
         const APIS: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];

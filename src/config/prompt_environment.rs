@@ -7,7 +7,6 @@ mod tests;
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
@@ -23,7 +22,8 @@ const LINES: usize = 50;
 const SECRET: usize = 8;
 
 /// A value of `prompt.environment`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum EnvironmentLine {
     Text(String),

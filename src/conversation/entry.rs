@@ -39,7 +39,15 @@ pub enum Entry {
         /// Byte range in the text before, its replacement, and the replaced text, so that the edit
         /// can be reverted from the log alone.
         hunks: Vec<LoggedHunk>,
+        /// The file does not exist before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        create: bool,
+        /// The file is deleted after it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        delete: bool,
     },
+    /// The following edits of this item belong together: all of them land, or none.
+    EditsTogether { item: ItemId, uris: Vec<String> },
     EditOutcome {
         item: ItemId,
         uri: String,
@@ -47,12 +55,33 @@ pub enum Entry {
         version: Option<i32>,
         hash: String,
     },
-    /// The following edits of this item revert those of a turn, or of the revert `of`.
+    /// The following edits of this item revert those of a turn, or of the revert `of`, or of the
+    /// running tool call `of`, which failed after some of its edits.
     Revert {
         item: ItemId,
         turn: TurnId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<ItemId>,
+        /// Only these hunks, by the names that the journal gives them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hunks: Vec<String>,
+    },
+    /// What the user decided about hunks. Edits of this item have the user's text.
+    Review {
+        item: ItemId,
+        decided: Vec<Reviewed>,
+    },
+    /// A call's change waits for the user's review; nothing of it is applied yet.
+    Proposed {
+        item: ItemId,
+        /// The call's id in its message.
+        call: String,
+    },
+    /// A formatter changed the text when the document was saved. `hash` is of the text afterwards.
+    Formatted {
+        uri: String,
+        hash: String,
+        hunks: Vec<LoggedHunk>,
     },
     /// Tokens of the request that was just answered.
     Usage {
@@ -155,6 +184,40 @@ impl Uninvited {
     pub fn is_empty(&self) -> bool {
         !(self.layout || self.agent)
     }
+}
+
+/// A decision about one place of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    pub uri: String,
+    /// The logged hunks of this place, or [`Reviewed::of_call`].
+    pub hunks: Vec<String>,
+    /// 1-based.
+    pub line: usize,
+    pub verdict: Verdict,
+}
+
+impl Reviewed {
+    const CALL: &str = "call:";
+
+    /// Stands for all hunks of a call, decided before they were applied.
+    pub fn of_call(item: &ItemId) -> String {
+        format!("{}{item}", Self::CALL)
+    }
+
+    /// The call whose hunks were decided before they were applied.
+    pub fn call(&self) -> Option<&str> {
+        self.hunks.first()?.strip_prefix(Self::CALL)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Kept,
+    Rejected,
+    /// Kept with the user's changes.
+    Amended,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

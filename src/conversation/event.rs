@@ -1,6 +1,5 @@
 //! A turn's events, in the form used on the wire and in the log.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +9,8 @@ use super::{Failure, Input, ItemId, SessionId, Spent, TurnId};
 
 /// One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`,
 /// `toolCall`) are authoritative: a client may ignore every delta.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -117,7 +117,8 @@ impl Event {
 }
 
 /// A compaction as a client shows it: once when it begins, once when it ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionItem {
     pub item_id: ItemId,
@@ -158,7 +159,8 @@ impl CompactionItem {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionStatus {
     Running,
@@ -169,7 +171,8 @@ pub enum CompactionStatus {
 }
 
 /// A tool call as a client shows it: complete at every change of status.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolItem {
     pub item_id: ItemId,
@@ -212,7 +215,8 @@ impl ToolItem {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ToolStatus {
     Pending,
@@ -234,7 +238,8 @@ impl ToolStatus {
 }
 
 /// A changed file and its lines added and removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     pub uri: String,
@@ -243,6 +248,9 @@ pub struct FileChange {
     /// The file did not exist before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// The file no longer exists.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
 }
 
 impl FileChange {
@@ -253,6 +261,7 @@ impl FileChange {
                 known.added = known.added.saturating_add(self.added);
                 known.removed = known.removed.saturating_add(self.removed);
                 known.created |= self.created;
+                known.deleted = self.deleted;
             }
             None => files.push(self),
         }
@@ -260,7 +269,8 @@ impl FileChange {
 }
 
 /// Why a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStop {
     EndTurn,
@@ -292,7 +302,8 @@ impl TurnStop {
 }
 
 /// Who started a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     Client,
@@ -304,7 +315,8 @@ pub enum Origin {
 }
 
 /// Sent to every attached host, numbered per session over all three kinds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
     pub session_id: SessionId,
@@ -313,7 +325,8 @@ pub struct Envelope {
     pub body: EnvelopeBody,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",

@@ -1,10 +1,10 @@
 //! Failures as clients see them: a kind to branch on, and a message that says what to do next.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// `data.kind` of an error answer; the wire code is `4001 + position`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum FailureKind {
     NotTrusted,
@@ -35,7 +35,8 @@ impl FailureKind {
 }
 
 /// A typed failure. `message` says what happened, `hint` what to do next.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[error("{message}")]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {

@@ -4,7 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::usage::estimated_tokens;
 use crate::env::Secrets;
+
+/// Approximate tokens of an image.
+const IMAGE: u64 = 1_600;
+/// Approximate base64 bytes of a document that weigh as much as one byte of text.
+const DOCUMENT: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -108,6 +114,27 @@ impl Message {
         })
     }
 
+    /// Estimated tokens.
+    pub fn tokens(&self) -> u64 {
+        self.content.iter().map(Block::tokens).sum::<u64>() + 4
+    }
+
+    /// Frees what its texts do not use: a message stays for as long as its conversation.
+    pub fn shrink_to_fit(&mut self) {
+        self.content.shrink_to_fit();
+        for block in &mut self.content {
+            match block {
+                Block::Text { text: kept }
+                | Block::Thinking { thinking: kept, .. }
+                | Block::ToolResult { content: kept, .. }
+                | Block::Image { data: kept, .. }
+                | Block::Document { data: kept, .. }
+                | Block::RedactedThinking { data: kept } => kept.shrink_to_fit(),
+                Block::ToolUse { .. } | Block::Opaque { .. } => {}
+            }
+        }
+    }
+
     /// Whether this is the user's own message, not the results of calls.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User && self.answered_calls().next().is_none()
@@ -133,6 +160,25 @@ impl Block {
         match self {
             Block::Text { text } => Some(text),
             _ => None,
+        }
+    }
+
+    /// Estimated tokens.
+    fn tokens(&self) -> u64 {
+        match self {
+            Block::Text { text } => estimated_tokens(text.len()),
+            Block::Thinking {
+                thinking,
+                signature,
+            } => estimated_tokens(thinking.len() + signature.len()),
+            Block::RedactedThinking { data } => estimated_tokens(data.len()),
+            Block::ToolUse { name, input, .. } => {
+                estimated_tokens(name.len() + input.to_string().len() + 40)
+            }
+            Block::ToolResult { content, .. } => estimated_tokens(content.len() + 40),
+            Block::Image { .. } => IMAGE,
+            Block::Document { data, .. } => estimated_tokens(data.len() / DOCUMENT),
+            Block::Opaque { value } => estimated_tokens(value.to_string().len()),
         }
     }
 

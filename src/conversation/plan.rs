@@ -1,7 +1,6 @@
 //! A session's plan: the todos that the model last wrote. It is derived from the messages alone, so
 //! it survives restarts without state of its own. Pure.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,14 +13,16 @@ mod tests;
 pub const TOOL: &str = "write_todos";
 
 /// One step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Todo {
     pub text: String,
     pub status: TodoStatus,
 }
 
 /// The same names in the tool's arguments, in events and in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     Pending,

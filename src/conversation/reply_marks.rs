@@ -1,6 +1,5 @@
 //! The marks that a prompt demands of an answer, and that are therefore removed before it is shown.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Marks that a segment of the prompt asks the model to write; data in layouts and in the log.
@@ -31,7 +30,8 @@ impl Demand {
 }
 
 /// An answer that is not text for the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Signal {
     /// There is nothing to say.

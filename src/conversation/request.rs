@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Message, Price, ToolSpec};
+use super::{Block, History, Message, Price, ToolSpec};
 
 /// One block of the system slot; the last of them ends in a cache boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct Request {
     pub system: Arc<Vec<SystemBlock>>,
     pub tools: Arc<Vec<ToolSpec>>,
     /// Shared with the conversation.
-    pub messages: Arc<Vec<Message>>,
+    pub messages: History,
     /// The model cannot read the reasoning of this many leading messages: it is left out.
     pub unreadable: usize,
 }
@@ -43,7 +42,7 @@ impl Request {
             facts: Arc::clone(facts),
             system: Arc::new(vec![system]),
             tools: Arc::default(),
-            messages: Arc::new(vec![Message::user(vec![Block::text(text)])]),
+            messages: vec![Message::user(vec![Block::text(text)])].into(),
             unreadable: 0,
         }
     }
@@ -74,6 +73,8 @@ pub struct ModelFacts {
     pub max_completion_tokens: bool,
     /// Chat Completions: ids of calls have exactly nine letters and digits.
     pub short_call_ids: bool,
+    /// The model is trained on `apply_patch`.
+    pub apply_patch: bool,
     /// False if the id is not in the data and these are safe defaults.
     pub known: bool,
 }
@@ -91,7 +92,8 @@ pub enum Thinking {
 }
 
 /// The user's setting for how much a model thinks before it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Not at all, or as little as the model supports.
@@ -142,6 +144,7 @@ impl Default for ModelFacts {
             replays_reasoning: false,
             max_completion_tokens: false,
             short_call_ids: false,
+            apply_patch: false,
             known: false,
         }
     }

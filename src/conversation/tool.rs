@@ -1,16 +1,18 @@
 //! Tools as the model sees them, and the modes that limit them.
 
-use schemars::JsonSchema;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One entry of a request's `tools` array, in the order it is sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
     /// JSON Schema of the arguments, keys in their final order.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
 }
 
 /// The category of a tool; prompts that describe tools in text group them in this order.
@@ -63,7 +65,8 @@ pub struct ToolFacts {
 }
 
 /// What the user allows the agent to do; policy enforces it (INV-8).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Reads, edits, runs commands.

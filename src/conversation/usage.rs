@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A larger count is wrong: no provider serves that much in one request.
@@ -16,7 +15,8 @@ pub fn estimated_tokens(bytes: usize) -> u64 {
 
 /// Tokens of one request. `input` excludes what was read from
 /// or written to the provider's cache, so the whole prompt is `input + cache_read + cache_write`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     pub input: u64,
@@ -113,7 +113,8 @@ impl Price {
 }
 
 /// Tokens of a turn or session added up, and their cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spent {
     pub input: u64,

@@ -3,6 +3,7 @@
 //! (INV-3). Never resends an unconfirmed edit.
 
 mod closed;
+mod delete;
 mod disk;
 mod finish;
 mod flight;
@@ -13,14 +14,19 @@ mod open;
 mod opened_by_editor;
 mod place;
 mod sent_edit;
+mod together;
 mod wait;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::lanes::Lane;
+use crate::env::tasks;
 use crate::host::Fidelity;
 pub use job::{DEADLINE, EditJob, Landed, Outcome};
+#[cfg(test)]
+pub(crate) use sent_edit::Sent;
+pub use together::{Fate, together};
 
 /// Runs the job to one outcome. Never resends an unconfirmed edit.
 ///
@@ -36,7 +42,7 @@ pub async fn apply(job: EditJob) -> Outcome {
     };
     // The task owns the edit, so that it is still watched if the caller is dropped while the edit
     // is in flight.
-    let run = tokio::spawn(async move {
+    let run = tasks::spawn(async move {
         let outcome = drive(Arc::new(job), lane).await;
         drop(guard);
         outcome
@@ -64,28 +70,51 @@ pub async fn apply(job: EditJob) -> Outcome {
 const CANCEL_GRACE: Duration = Duration::from_millis(200);
 
 async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
-    let state = lane.state();
-    if let Some(reason) = state
-        .reason()
-        .filter(|_| !state.fenced(job.document().as_ref()))
-    {
-        return Outcome::Blocked {
-            reason: reason.to_owned(),
-        };
-    }
-    tokio::select! {
-        biased;
-        () = job.cancel.cancelled() => return Outcome::Cancelled,
-        () = job.host.refresh_file(&job.session, &job.located) => {}
+    if let Err(outcome) = ready(&job, &lane).await {
+        return outcome;
     }
     match job.document() {
-        Some(_) if job.host.fidelity() == Fidelity::Disk => Outcome::Blocked {
-            reason: "the document is open in an editor that accepts no edits; Interline never \
-                     writes to disk behind an open buffer"
-                .to_owned(),
-        },
         Some(_) => open::edit(&job, &lane).await,
         None if job.to_disk() => disk::write(&job).await,
         None => closed::edit(&job, &lane).await,
+    }
+}
+
+/// Whether an edit of the document is possible now; brings the mirror up to date.
+async fn ready(job: &EditJob, lane: &Lane) -> Result<(), Outcome> {
+    let blocked = |reason: &str| {
+        let reason = reason.to_owned();
+        Err(Outcome::Blocked { reason })
+    };
+    let state = lane.state();
+    if let Some(reason) = state.reason()
+        && !state.fenced(job.document().as_ref())
+    {
+        return blocked(reason);
+    }
+    tokio::select! {
+        biased;
+        () = job.cancel.cancelled() => return Err(Outcome::Cancelled),
+        () = job.host.refresh_file(&job.session, &job.located) => {}
+    }
+    if job.document().is_some() && job.host.fidelity() == Fidelity::Disk {
+        return blocked(
+            "the document is open in an editor that accepts no edits; Interline never writes to \
+             disk behind an open buffer",
+        );
+    }
+    Ok(())
+}
+
+/// Whether the edit could be sent now. Sends nothing.
+async fn check(job: &Arc<EditJob>) -> Result<(), Outcome> {
+    ready(job, &job.lanes.lane(&job.key())).await?;
+    let placed = match job.document() {
+        Some(_) => open::place_plan(job).map(drop),
+        None => disk::edit_on_disk(job).await.map(drop),
+    };
+    match placed {
+        Err(Outcome::Applied(_)) | Ok(()) => Ok(()),
+        Err(outcome) => Err(outcome),
     }
 }

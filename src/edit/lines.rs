@@ -3,13 +3,13 @@
 //! splits a character or a CRLF.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use similar::{Algorithm, DiffTag, DiffableStr as _};
+use similar::{DiffTag, DiffableStr as _};
 
 use super::Hunk;
+use crate::workspace::diff;
 
 /// After this time the diff may be coarser than necessary, but never wrong.
 const BUDGET: Duration = Duration::from_millis(300);
@@ -25,7 +25,8 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn stop(&self) -> usize {
+    /// The byte after it and its end.
+    pub fn stop(&self) -> usize {
         self.start + self.body.len() + self.end.len()
     }
 }
@@ -98,12 +99,17 @@ fn merges_line_ends(old: &str, hunks: &[Hunk], start: usize, new: &str) -> bool 
     for hunk in hunks.iter().rev() {
         result.replace_range(hunk.start - start..hunk.end - start, &hunk.text);
     }
-    super::matching::line_feeds(&result) != new
+    super::line_ends::line_feeds(&result) != new
 }
 
 /// Minimal hunks that turn `text` into exactly `new`.
 pub fn difference(text: &str, new: &str) -> Vec<Hunk> {
-    changed(text, 0..text.len(), new, true)
+    difference_in(text, 0..text.len(), new)
+}
+
+/// Minimal hunks that turn `text[range]` into exactly `new`.
+pub fn difference_in(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
+    changed(text, range, new, true)
 }
 
 /// Like [`difference`], but by character where a line changed in several places.
@@ -131,14 +137,17 @@ pub fn by_characters(text: &str, new: &str) -> Vec<Hunk> {
     let old: Vec<char> = text.chars().collect();
     let new: Vec<char> = new.chars().collect();
     let bytes = |chars: &[char]| chars.iter().map(|c| c.len_utf8()).sum::<usize>();
-    let hunks = blocks(&old, &new).into_iter().map(|(a, b)| {
-        let start = bytes(&old[..a.start]);
-        Hunk {
-            start,
-            end: start + bytes(&old[a]),
-            text: new[b].iter().collect(),
-        }
-    });
+    let numbers = |chars: &[char]| chars.iter().map(|c| u32::from(*c)).collect::<Vec<_>>();
+    let hunks = blocks(&numbers(&old), &numbers(&new))
+        .into_iter()
+        .map(|(a, b)| {
+            let start = bytes(&old[..a.start]);
+            Hunk {
+                start,
+                end: start + bytes(&old[a]),
+                text: new[b].iter().collect(),
+            }
+        });
     hunks.collect()
 }
 
@@ -146,11 +155,8 @@ fn changed(text: &str, range: Range<usize>, new: &str, literal: bool) -> Vec<Hun
     let old = &text[range.clone()];
     let old_lines = split(old);
     let new_lines = split(new);
-    let mut names = HashMap::new();
-    let old_names: Vec<u32> = numbered(&old_lines, literal, &mut names);
-    let new_names: Vec<u32> = numbered(&new_lines, literal, &mut names);
     let mut hunks = Vec::new();
-    for (a, b) in blocks(&old_names, &new_names) {
+    for (a, b) in differing(&old_lines, &new_lines, literal) {
         let start = old_lines.get(a.start).map_or(old.len(), |line| line.start);
         let stop = if a.is_empty() {
             start
@@ -218,37 +224,48 @@ pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
 
 /// Whether `offset` is a character boundary and not inside a CRLF.
 fn is_boundary(text: &str, offset: usize) -> bool {
-    text.is_char_boundary(offset) && !super::matching::splits_crlf(text, offset)
+    text.is_char_boundary(offset) && !super::line_ends::splits_crlf(text, offset)
 }
 
-/// Equal lines get equal numbers.
-pub(super) fn numbered<'a>(
-    lines: &[Line<'a>],
+fn token<'a>(line: &Line<'a>, literal: bool) -> (&'a str, &'a str) {
+    match line.end {
+        "" => (line.body, ""),
+        end if literal => (line.body, end),
+        _ => (line.body, "\n"),
+    }
+}
+
+/// The ranges of lines that differ, ascending; no two touch. Line ends count if `literal`.
+pub(super) fn differing(
+    old: &[Line<'_>],
+    new: &[Line<'_>],
     literal: bool,
-    names: &mut HashMap<(&'a str, &'a str), u32>,
-) -> Vec<u32> {
-    lines
-        .iter()
-        .map(|line| {
-            let end = match line.end {
-                "" => "",
-                end if literal => end,
-                _ => "\n",
-            };
-            let next = names.len() as u32;
-            *names.entry((line.body, end)).or_insert(next)
-        })
-        .collect()
+) -> Vec<(Range<usize>, Range<usize>)> {
+    /// Equal lines that stay around the rest: among equal lines the diff chooses the best place.
+    const MARGIN: usize = 64;
+    let same = |(a, b): &(&Line<'_>, &Line<'_>)| token(a, literal) == token(b, literal);
+    let above = old.iter().zip(new).take_while(same).count();
+    let (old_rest, new_rest) = (old[above..].iter().rev(), new[above..].iter().rev());
+    let below = old_rest.zip(new_rest).take_while(same).count();
+    let (first, last) = (above.saturating_sub(MARGIN), below.saturating_sub(MARGIN));
+    let mut names = HashMap::new();
+    let mut numbered = |end: usize, lines| {
+        let lines: &[Line<'_>] = lines;
+        let tokens = lines[first..end].iter().map(|line| token(line, literal));
+        diff::numbered(tokens, &mut names)
+    };
+    let (old, new) = (
+        numbered(old.len() - last, old),
+        numbered(new.len() - last, new),
+    );
+    let shift = |range: Range<usize>| range.start + first..range.end + first;
+    let blocks = blocks(&old, &new).into_iter();
+    blocks.map(|(a, b)| (shift(a), shift(b))).collect()
 }
 
 /// The ranges that differ, ascending; no two touch.
-pub(super) fn blocks<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<(Range<usize>, Range<usize>)> {
-    let ops = similar::capture_diff_slices_deadline(
-        Algorithm::Myers,
-        old,
-        new,
-        Instant::now().checked_add(BUDGET),
-    );
+pub(super) fn blocks(old: &[u32], new: &[u32]) -> Vec<(Range<usize>, Range<usize>)> {
+    let ops = diff::operations(old, new, BUDGET);
     let mut blocks: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for op in ops {
         let (tag, a, b) = op.as_tag_tuple();

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use super::lines;
+use super::matching::similar::{self, Difference};
+use super::matching::{Place, Strategy, Wanted};
 use super::unified_diff::{Unified, unified};
-use super::{Hunk, matching};
+use super::{Hunk, lines, matching};
 
 /// Hunks in `base`, ascending and not overlapping, minimal.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Plan {
     pub hunks: Vec<Hunk>,
     /// The ranges that the model asked to replace, ascending: larger than the hunks.
     pub named: Vec<Range<usize>>,
+    /// How they were found.
+    pub strategy: Strategy,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,23 +27,31 @@ pub enum PlanError {
     EmptyOld,
     #[error("old and new text are the same")]
     Same,
-    /// With up to three 1-based numbers of the most similar lines.
     #[error("the text to replace does not occur")]
-    NotFound { similar: Vec<usize> },
-    /// 1-based lines of all matches.
+    NotFound {
+        /// Up to three 1-based numbers of the most similar lines.
+        similar: Vec<usize>,
+        /// The first difference at the first of them.
+        differs: Option<Difference>,
+    },
     #[error("the text to replace occurs more than once")]
-    Ambiguous { lines: Vec<usize> },
+    Ambiguous {
+        /// 1-based lines of all matches.
+        lines: Vec<usize>,
+        strategy: Strategy,
+    },
     #[error("the text to replace occurs {found} times, not {expected}")]
     Count {
         found: usize,
         expected: usize,
         lines: Vec<usize>,
+        strategy: Strategy,
     },
 }
 
 /// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times. Once means that
 /// there is no other occurrence, not even one that overlaps; several are counted from the top
-/// without overlaps.
+/// without overlaps. An `old` that does not occur is searched as [`Strategy`] says.
 pub fn replace(
     base: &Rope,
     old: &str,
@@ -54,46 +65,55 @@ pub fn replace(
         return Err(PlanError::Same);
     }
     let text = String::from(base);
-    let mut matches = matching::find(&text, old);
+    let wanted = Wanted {
+        old,
+        new,
+        whole_lines: false,
+    };
+    let (strategy, mut places) = matching::locate(&text, wanted);
     if expected.is_some_and(|count| count > 1) {
         // It is unclear which of two overlapping matches is meant: the first, as is usual.
         let mut free = 0;
-        matches.retain(|range| {
-            let apart = range.start >= free;
-            free = if apart { range.end } else { free };
+        places.retain(|place| {
+            let apart = place.range.start >= free;
+            free = if apart { place.range.end } else { free };
             apart
         });
     }
-    if matches.is_empty() {
-        let similar = matching::similar_lines(&text, old);
-        return Err(PlanError::NotFound { similar });
+    if places.is_empty() {
+        return Err(not_found(&text, old));
     }
-    if matches.len() != expected.unwrap_or(1) {
-        let lines = matches
+    if places.len() != expected.unwrap_or(1) {
+        let lines = places
             .iter()
-            .map(|range| base.byte_to_line(range.start) + 1)
+            .map(|place| base.byte_to_line(place.range.start) + 1)
             .collect();
         return Err(match expected {
-            None => PlanError::Ambiguous { lines },
+            None => PlanError::Ambiguous { lines, strategy },
             Some(expected) => PlanError::Count {
-                found: matches.len(),
+                found: places.len(),
                 expected,
                 lines,
+                strategy,
             },
         });
     }
+    at(base, &text, &places, strategy)
+}
+
+/// The plan for places that are ascending and do not overlap.
+pub(super) fn at(
+    base: &Rope,
+    text: &str,
+    places: &[Place],
+    strategy: Strategy,
+) -> Result<Plan, PlanError> {
     let mut hunks = Vec::new();
-    let named = matches.clone();
-    for range in matches {
-        // The carriage returns of `old` are not in the document and were matched loosely, so those
-        // of `new` mean line ends too.
-        let loose = old.contains('\r') && text[range.clone()] != *old;
-        let more = if loose {
-            lines::hunks(&text, range, &matching::line_feeds(new))
-        } else {
-            lines::hunks(&text, range, new)
-        };
-        join(&mut hunks, more);
+    for place in places {
+        join(
+            &mut hunks,
+            lines::hunks(text, place.range.clone(), &place.new),
+        );
     }
     if hunks.is_empty() {
         return Err(PlanError::Same);
@@ -101,8 +121,30 @@ pub fn replace(
     Ok(Plan {
         base: base.clone(),
         hunks,
-        named,
+        named: places.iter().map(|place| place.range.clone()).collect(),
+        strategy,
     })
+}
+
+/// That `old` does not occur, and where something similar does.
+pub(super) fn not_found(text: &str, old: &str) -> PlanError {
+    let (similar, differs) = similar::places(text, old);
+    PlanError::NotFound { similar, differs }
+}
+
+/// Replaces ranges, which are ascending and do not overlap, as a language server says.
+pub fn ranges(base: &Rope, changes: Vec<(Range<usize>, String)>) -> Plan {
+    let text = String::from(base);
+    let mut hunks = Vec::new();
+    for (range, new) in &changes {
+        join(&mut hunks, lines::hunks(&text, range.clone(), new));
+    }
+    Plan {
+        base: base.clone(),
+        hunks,
+        named: changes.into_iter().map(|(range, _)| range).collect(),
+        strategy: Strategy::Exact,
+    }
 }
 
 /// `write`: the whole new content, reduced to minimal hunks, with the file's line ends.
@@ -112,6 +154,7 @@ pub fn write(base: &Rope, content: &str) -> Plan {
         base: base.clone(),
         hunks: lines::hunks(&text, 0..text.len(), content),
         named: std::iter::once(0..text.len()).collect(),
+        strategy: Strategy::Exact,
     }
 }
 

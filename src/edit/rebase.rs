@@ -9,7 +9,8 @@ use crate::workspace::{Author, Change};
 /// Why hunks cannot be moved. Nothing is sent then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// A change touches the bytes of a hunk, is strictly inside it, or continues its word.
+    /// A change touches the bytes of a hunk, is strictly inside it, continues its word, or
+    /// inserted the same text.
     Overlap { hunk: usize, by: Author },
     /// The changes since the model saw the text are no longer recorded.
     Forgotten,
@@ -27,6 +28,9 @@ pub fn rebase(hunks: &[Hunk], changes: &[Change]) -> Result<Vec<Hunk>, Conflict>
                 hunk: index,
                 by: change.author.clone(),
             };
+            if repeats(hunk, change) {
+                return Err(overlap());
+            }
             (hunk.start, hunk.end) = shift(hunk.start, hunk.end, change).ok_or_else(overlap)?;
         }
     }
@@ -91,6 +95,13 @@ impl Edges {
 
 fn word(character: Option<char>) -> bool {
     character.is_some_and(|it| it.is_alphanumeric() || it == '_')
+}
+
+/// Whether `change` inserted at the hunk's place what the hunk inserts: an undo that came first.
+fn repeats(hunk: &Hunk, change: &Change) -> bool {
+    let end = change.start + change.removed.len();
+    let touches = hunk.start == hunk.end && change.start <= hunk.start && hunk.start <= end;
+    touches && hunk.text == change.inserted && !hunk.text.trim().is_empty()
 }
 
 /// The range `start..end` after `change`; `None` if the change touches it.

@@ -30,6 +30,11 @@ impl Seen {
         self.texts.insert(key, text);
     }
 
+    /// There is no such document any longer.
+    pub fn remove(&mut self, key: &str) {
+        self.texts.remove(key);
+    }
+
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.texts.keys().map(String::as_str)
     }

@@ -7,15 +7,19 @@ use super::*;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 13] = [
     ("acp", fuzz_messages),
     ("anthropic", fuzz_anthropic),
     ("changes", fuzz_changes),
     ("frames", fuzz_frames),
     ("gemini", fuzz_gemini),
     ("log", fuzz_log),
+    ("matching", fuzz_matching),
     ("openai_chat", fuzz_openai_chat),
     ("openai_responses", fuzz_openai_responses),
+    ("patches", fuzz_patches),
+    ("rebase", fuzz_rebase),
+    ("review", fuzz_review),
     ("sse", fuzz_sse),
 ];
 
@@ -33,5 +37,21 @@ fn the_seeds_of_the_fuzz_targets_hold() {
             count += 1;
         }
         assert!(count > 1, "{name} has {count} seeds");
+    }
+}
+
+/// What the fuzzer would try first; the property runs where there is no fuzzer.
+#[test]
+fn random_scripts_of_edits_hold() {
+    let mut seed = 1u64;
+    let mut next = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 56) as u8
+    };
+    for _ in 0..4_000 {
+        let length = usize::from(next());
+        let data: Vec<u8> = (0..length).map(|_| next()).collect();
+        fuzz_rebase(&data);
+        fuzz_review(&data);
     }
 }

@@ -1,13 +1,15 @@
 //! Tools that a client offers, in their wire form.
 
-use schemars::JsonSchema;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::conversation::{ItemId, SessionId, TurnId};
 
 /// A client's tool, as it announces it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOffer {
     /// A letter, then letters, digits and `_`; at most 64 characters; not a built-in tool's name.
@@ -15,7 +17,7 @@ pub struct ToolOffer {
     /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments, an object at the top.
-    pub input_schema: Value,
+    pub input_schema: Arc<Value>,
     /// What the client declares that this tool does: `browser`, `desktop`, `messaging`.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub serves: Option<String>,
@@ -25,7 +27,8 @@ pub struct ToolOffer {
 }
 
 /// `interline/tool/call`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     pub session_id: SessionId,
@@ -36,7 +39,8 @@ pub struct ToolCall {
 }
 
 /// The client's answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnswer {
     pub text: String,
@@ -48,7 +52,8 @@ pub struct ToolAnswer {
 }
 
 /// A picture in an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolImage {
     pub mime_type: String,

@@ -206,9 +206,10 @@ fn markdown(path: &Path) -> bool {
 pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Text>, String> {
     let located = beneath::locate_path(workspace, path);
     if located.kind == FileKind::Missing && !located.open {
-        return match std::fs::symlink_metadata(path) {
-            Ok(_) => Err("it is a link that leads nowhere".to_owned()),
-            Err(_) => Ok(None),
+        // Links were resolved: a link at `path` would have led elsewhere.
+        return match located.path != path && std::fs::symlink_metadata(path).is_ok() {
+            true => Err("it is a link that leads nowhere".to_owned()),
+            false => Ok(None),
         };
     }
     if !located.path.starts_with(top) {

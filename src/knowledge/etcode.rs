@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// The file's entries for `instructions`, the open buffer before the disk, and its ignored
 /// settings, with its path as the source. The file is directly in `root`.
 pub fn instructions(workspace: &Workspace, root: &Path) -> (Vec<String>, Vec<Ignored>) {
-    let Ok(root) = std::fs::canonicalize(root) else {
+    let Ok(root) = workspace.canonical(root) else {
         return (Vec::new(), Vec::new());
     };
     let path = root.join(FILE);

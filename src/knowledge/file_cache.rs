@@ -3,6 +3,7 @@
 //! a moment ago, everything is read again. Holds no text of an open buffer.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::hash::Hash;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,6 +68,12 @@ impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
             return Some(Mark::Absent);
         };
         let stamp = Stamp::new(&data);
+        stamp.settled((self.now)()).then_some(Mark::Present(stamp))
+    }
+
+    /// [`FileCache::mark`] of an open file. A link is never the same as its target.
+    pub(super) fn mark_of(&self, file: &File) -> Option<Mark> {
+        let stamp = Stamp::new(&file.metadata().ok()?);
         stamp.settled((self.now)()).then_some(Mark::Present(stamp))
     }
 

@@ -2,6 +2,7 @@
 //! Git never runs, so nothing that a repository configures runs either. Every read is bounded and
 //! stays in the work tree's own repository.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::file_cache::{FileCache, Mark};
+use crate::workspace::FileError;
 use crate::workspace::beneath::open_inside;
 use crate::workspace::git::GitFolder;
 
@@ -24,15 +26,15 @@ const HOPS: usize = 5;
 /// The work trees by the directory they were found from.
 pub type HeadCache = FileCache<PathBuf, (), Project>;
 
-/// Branch and abbreviated head of the work tree that contains `path`, and its top folder. The work
-/// tree is found once, and its files are opened again only when their stamps change.
+/// Branch and abbreviated head of the work tree that contains the canonical `path`, and its top
+/// folder. The work tree is found once, and its files are opened again only when their stamps
+/// change.
 pub fn head(path: &Path, cache: &HeadCache) -> Option<Head> {
     let known = cache.get(&path.to_path_buf(), &());
     if let Some(head) = known.and_then(|project| project.head(cache)) {
         return Some(head);
     }
-    let start = std::fs::canonicalize(path).ok()?;
-    let (project, head) = start.ancestors().take(LEVELS).find_map(|top| {
+    let (project, head) = path.ancestors().take(LEVELS).find_map(|top| {
         let git = GitFolder::find(top)?;
         let top = top.to_path_buf();
         let project = Project {
@@ -45,11 +47,6 @@ pub fn head(path: &Path, cache: &HeadCache) -> Option<Head> {
     })?;
     cache.put(path.to_path_buf(), (), Arc::new(project));
     Some(head)
-}
-
-/// The top folder of the work tree that contains `path`.
-pub fn top(path: &Path, cache: &HeadCache) -> Option<PathBuf> {
-    head(path, cache).map(|head| head.top)
 }
 
 /// A work tree and the head that was last read.
@@ -102,8 +99,12 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn note(&mut self, path: PathBuf) {
-        let mark = self.cache.mark(&path);
+    fn note(&mut self, path: PathBuf, opened: &Result<File, FileError>) {
+        let mark = match opened {
+            Ok(file) => self.cache.mark_of(file),
+            Err(FileError::Missing) => Some(Mark::Absent),
+            Err(_) => self.cache.mark(&path),
+        };
         let marks = self.marks.take().zip(mark);
         self.marks = marks.map(|(mut marks, mark)| {
             marks.push((path, mark));
@@ -112,13 +113,17 @@ impl Files<'_> {
     }
 
     fn small(&mut self, folder: &Path, name: &str) -> Option<String> {
-        self.note(folder.join(name));
-        small(folder, name)
+        let opened = open_inside(folder, Path::new(name));
+        self.note(folder.join(name), &opened);
+        let mut bytes = Vec::with_capacity(256);
+        opened.ok()?.take(SMALL).read_to_end(&mut bytes).ok()?;
+        String::from_utf8(bytes).ok()
     }
 
     fn packed(&mut self, common: &Path, name: &str) -> Option<String> {
-        self.note(common.join("packed-refs"));
-        packed(common, name)
+        let opened = open_inside(common, Path::new("packed-refs"));
+        self.note(common.join("packed-refs"), &opened);
+        packed(opened.ok()?, name)
     }
 }
 
@@ -167,14 +172,14 @@ fn commit_id(text: &str) -> Option<String> {
 
 /// A ref's value: loose in this work tree, else loose in the common folder, else packed there.
 fn value_of(files: &mut Files<'_>, git: &GitFolder, name: &str) -> Option<String> {
-    files
-        .small(&git.own, name)
-        .or_else(|| files.small(&git.common, name))
-        .or_else(|| files.packed(&git.common, name))
+    let folders = [&git.own, &git.common];
+    // Only in linked work trees they differ.
+    let folders = &folders[usize::from(git.own == git.common)..];
+    let loose = folders.iter().find_map(|folder| files.small(folder, name));
+    loose.or_else(|| files.packed(&git.common, name))
 }
 
-fn packed(common: &Path, name: &str) -> Option<String> {
-    let file = open_inside(common, Path::new("packed-refs")).ok()?;
+fn packed(file: File, name: &str) -> Option<String> {
     for line in BufReader::new(file.take(PACKED)).lines() {
         // A line that is not UTF-8 cannot be the wanted one.
         let Ok(line) = line else { continue };
@@ -185,16 +190,6 @@ fn packed(common: &Path, name: &str) -> Option<String> {
         }
     }
     None
-}
-
-fn small(folder: &Path, name: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(256);
-    open_inside(folder, Path::new(name))
-        .ok()?
-        .take(SMALL)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

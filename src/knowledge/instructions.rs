@@ -18,7 +18,7 @@ pub use super::text_source::Standing;
 pub use excluded::Exclusions;
 pub use search::{Each, Group, Order, Search, Stop};
 
-use super::git::HeadCache;
+use super::git::{Head, HeadCache};
 use super::text_source::{Reach, SourceText, TextSource};
 use crate::config::Config;
 use crate::env::Env;
@@ -82,6 +82,8 @@ pub struct Gathered {
     pub found: Vec<Instruction>,
     /// `(source, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
+    /// Branch and commit of the work tree around the session's directory.
+    pub head: Option<Head>,
     /// The repository around the opened folder, if it has instruction files and is not trusted.
     pub unverified: Option<PathBuf>,
 }
@@ -112,7 +114,7 @@ pub fn gather_with(
     for group in &search.origins {
         match group {
             Group::Global => gatherer.global(),
-            Group::Workspace => gatherer.walk(search, heads),
+            Group::Workspace => gatherer.walk(search),
             Group::Configured => {
                 for entry in config.instructions.iter().filter(|entry| !is_url(entry)) {
                     gatherer.configured(entry, config, search.globs);
@@ -123,6 +125,7 @@ pub fn gather_with(
     }
     gatherer.report_unused(config, search);
     let unverified = gatherer.unverified_repository();
+    let head = gatherer.texts.head().cloned();
     let Gatherer {
         mut found,
         mut problems,
@@ -133,6 +136,7 @@ pub fn gather_with(
     Gathered {
         found,
         problems,
+        head,
         unverified,
     }
 }
@@ -190,8 +194,8 @@ impl Gatherer<'_> {
         self.add_file(&path, source, Origin::Global);
     }
 
-    fn walk(&mut self, search: &Search, heads: &HeadCache) {
-        let mut folders = search.walk(&self.texts, heads);
+    fn walk(&mut self, search: &Search) {
+        let mut folders = search.walk(&self.texts);
         if search.order == Order::RootFirst {
             folders.reverse();
         }
@@ -254,7 +258,7 @@ impl Gatherer<'_> {
 
     /// The repository whose files above the opened folder are not trusted; reported as a problem.
     fn unverified_repository(&mut self) -> Option<PathBuf> {
-        let repository = self.texts.repository.as_ref().filter(|it| !it.trusted)?;
+        let repository = self.texts.repository().filter(|it| !it.trusted)?;
         let above =
             |path: &PathBuf| path.starts_with(&repository.top) && !self.texts.in_workspace(path);
         let of_walk = |one: &&Instruction| one.origin == Origin::Workspace;

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::SessionId;
 use crate::env::{Env, workspace_name};
 use crate::secrets::Detector;
+use crate::workspace::canonicalize;
 
 pub use cached::{CachedMemories, MemoryCache};
 pub use index::index;
@@ -140,10 +141,16 @@ pub struct Memory {
 impl Memory {
     /// `root` is the session's workspace root, or its directory where it has none.
     pub fn new(env: &Env, root: &Path, session: Option<&SessionId>) -> Self {
+        // A root that no longer exists keeps its name.
+        let canonical = canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+        Self::of(env, canonical, session)
+    }
+
+    /// Like [`Memory::new`], of a canonical root.
+    pub fn of(env: &Env, root: PathBuf, session: Option<&SessionId>) -> Self {
         Self {
             env: env.clone(),
-            // A root that no longer exists keeps its name.
-            root: std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf()),
+            root,
             session: session.cloned(),
         }
     }

@@ -3,9 +3,10 @@
 
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::env::{private, private_folder};
@@ -16,14 +17,20 @@ const LIMIT: u64 = 8 * 1024 * 1024;
 /// The file's text; `None` if it does not exist. `refused` is the error for a file that others may
 /// have written.
 pub(super) fn read(path: &Path, refused: impl Fn(&str) -> Error) -> Result<Option<String>> {
-    let data = match std::fs::symlink_metadata(path) {
-        Ok(data) => data,
+    // Never waits on a FIFO in its place.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = File::options();
+    options.read(true);
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+    let file = match options.open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) => {
+            // A link, or a file of another user.
+            check_private(&std::fs::symlink_metadata(path)?).map_err(&refused)?;
+            return Err(error);
+        }
     };
-    check_private(&data).map_err(&refused)?;
-    let file = super::open_regular(path)?;
-    // Checked again once opened: the file may have been swapped in between.
     check_private(&file.metadata()?).map_err(&refused)?;
     let mut text = String::new();
     file.take(LIMIT).read_to_string(&mut text)?;

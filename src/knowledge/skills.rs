@@ -10,6 +10,7 @@ mod parse;
 mod resources;
 mod walk;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use super::{at_home, slashes};
 use crate::config::Config;
 use crate::conversation::sha256;
 use crate::env::Env;
-use crate::workspace::{Root, Stamp, Workspace};
+use crate::workspace::{FileKind, Root, Stamp, Workspace, kind_without_links};
 use parse::Parsed;
 use walk::{SkillFile, SkillFolder, Walker};
 
@@ -167,7 +168,8 @@ pub fn find_with(
     let mut finder = Finder {
         env,
         config,
-        trust: TrustStore::new(env).snapshot(),
+        workspace,
+        trust: OnceCell::new(),
         roots: workspace.roots(),
         session: None,
         trusted,
@@ -212,7 +214,9 @@ impl ParsedFile {
 struct Finder<'a> {
     env: &'a Env,
     config: &'a Config,
-    trust: Snapshot,
+    workspace: &'a Workspace,
+    /// Read only if the workspace has skills.
+    trust: OnceCell<Snapshot>,
     roots: Vec<Root>,
     /// The folder that `trusted` refers to.
     session: Option<PathBuf>,
@@ -223,7 +227,8 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// The existing folders of skills without duplicates, nearest first, the user's last.
     fn places(&mut self, cwd: &Path) -> Vec<SkillFolder> {
-        let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let found = self.workspace.canonical(cwd);
+        let cwd = found.unwrap_or_else(|_| cwd.to_path_buf());
         let own = self
             .roots
             .iter()
@@ -289,6 +294,11 @@ impl Finder<'_> {
 
     /// The canonical folder, if it exists.
     fn existing(&mut self, path: &Path) -> Option<PathBuf> {
+        match kind_without_links(path) {
+            Some(FileKind::Missing) => return None,
+            Some(FileKind::Directory) => return Some(path.components().collect()),
+            _ => {}
+        }
         match std::fs::canonicalize(path) {
             Ok(folder) if folder.is_dir() => Some(folder),
             Ok(_) => {
@@ -378,15 +388,17 @@ impl Finder<'_> {
     fn untrusted_reason(&self, root: &Path, raw: &SkillFile) -> Option<String> {
         let session = self.trusted && self.session.as_deref() == Some(root);
         let (folder, file) = (shell_quoted(root), shell_quoted(&raw.path));
-        if !(session || self.trust.folder(root)) {
+        let store = || TrustStore::new(self.env).snapshot();
+        let trust = self.trust.get_or_init(store);
+        if !(session || trust.folder(root)) {
             return Some(format!(
                 "its folder is not trusted: review it, then run `interline trust {folder}` and \
                  `interline trust {file}`"
             ));
         }
-        let known = self.trust.hash(&raw.path);
+        let known = trust.hash(&raw.path);
         let same = known == Some(raw.known.hash.as_str());
-        if same && self.trust.companions(&raw.path, "") {
+        if same && trust.companions(&raw.path, "") {
             return None;
         }
         let why = if same {

@@ -2,9 +2,10 @@
 //! files only, bounded, each with its standing. A file that cannot be used has a reason. Decides
 //! nothing about trust.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use super::git::{self, HeadCache};
+use super::git::{self, Head, HeadCache};
 use super::trust::TrustStore;
 use crate::env::Env;
 use crate::workspace::beneath::{self, Located};
@@ -66,7 +67,10 @@ pub(super) struct TextSource<'a> {
     /// The root that contains the session's directory; without one, the directory itself.
     pub top: PathBuf,
     pub roots: Vec<Root>,
-    pub repository: Option<Repository>,
+    /// `None`: files above the opened folder do not count.
+    heads: Option<&'a HeadCache>,
+    head: OnceCell<Option<Head>>,
+    repository: OnceCell<Option<Repository>>,
 }
 
 /// The git work tree that `top` is a folder of.
@@ -80,7 +84,7 @@ pub(super) struct Repository {
 impl<'a> TextSource<'a> {
     pub fn new(workspace: &'a Workspace, env: &'a Env, cwd: &Path) -> Self {
         // The session's directory may not exist yet; then it contains nothing.
-        let found = std::fs::canonicalize(cwd);
+        let found = workspace.canonical(cwd);
         let canonical = found.is_ok();
         let cwd = found.unwrap_or_else(|_| cwd.to_path_buf());
         let roots = workspace.roots();
@@ -95,25 +99,40 @@ impl<'a> TextSource<'a> {
             cwd,
             canonical,
             roots,
-            repository: None,
+            heads: None,
+            head: OnceCell::new(),
+            repository: OnceCell::new(),
         }
     }
 
     /// Includes the files of the repository above the opened folder. They are trusted only if the
     /// repository itself is.
-    pub fn in_repository(mut self, heads: &HeadCache) -> Self {
-        let above =
-            git::top(&self.cwd, heads).filter(|top| self.top != *top && self.top.starts_with(top));
-        self.repository = above.map(|top| Repository {
-            trusted: TrustStore::new(self.env).folder(&top),
-            top,
-        });
+    pub fn in_repository(mut self, heads: &'a HeadCache) -> Self {
+        self.heads = Some(heads);
         self
+    }
+
+    /// The head of the work tree around the session's directory, looked up once.
+    pub fn head(&self) -> Option<&Head> {
+        let find = || git::head(&self.cwd, self.heads.filter(|_| self.canonical)?);
+        self.head.get_or_init(find).as_ref()
+    }
+
+    /// The included repository above the opened folder, looked up once.
+    pub fn repository(&self) -> Option<&Repository> {
+        let find = || {
+            let top = &self.head()?.top;
+            (self.top != *top && self.top.starts_with(top)).then(|| Repository {
+                trusted: TrustStore::new(self.env).folder(top),
+                top: top.clone(),
+            })
+        };
+        self.repository.get_or_init(find).as_ref()
     }
 
     /// The top of the repository or, without one, of the opened folder.
     pub fn outermost(&self) -> &Path {
-        let repository = self.repository.as_ref();
+        let repository = self.repository();
         repository.map_or(&self.top, |repository| &repository.top)
     }
 
@@ -157,6 +176,9 @@ impl<'a> TextSource<'a> {
             let there = located.kind != FileKind::Missing || located.open;
             return Ok(there.then_some(located));
         }
+        if plain(argument) {
+            return Ok(beneath::locate_existing(self.workspace, path));
+        }
         match beneath::locate(self.workspace, &self.cwd, argument) {
             Ok(located) if located.kind == FileKind::Missing && !located.open => Ok(None),
             Ok(located) => Ok(Some(located)),
@@ -169,11 +191,11 @@ impl<'a> TextSource<'a> {
     /// are canonical already, and deep directories have many of them.
     fn on_the_way(&self, path: &Path, argument: &str) -> Option<Located> {
         let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
-        let plain = argument.starts_with('/')
+        (plain(argument)
             && argument.ends_with(name)
-            && !argument.chars().any(char::is_control);
-        (plain && self.canonical && self.cwd.starts_with(folder))
-            .then(|| beneath::locate_entry(self.workspace, folder, name))
+            && self.canonical
+            && self.cwd.starts_with(folder))
+        .then(|| beneath::locate_entry(self.workspace, folder, name))
     }
 
     /// The file's standing, or why it may not be read. Opens nothing.
@@ -231,8 +253,8 @@ impl<'a> TextSource<'a> {
             let trusted = TrustStore::new(self.env).folder(&root.path);
             return Ok(Standing::Folder { trusted });
         }
-        if let Some(repository) = &self.repository
-            && reach == Reach::Inside
+        if reach == Reach::Inside
+            && let Some(repository) = self.repository()
             && target.starts_with(&repository.top)
         {
             let trusted = repository.trusted;
@@ -274,6 +296,14 @@ impl<'a> TextSource<'a> {
     pub fn at_home(&self, path: &Path) -> String {
         super::at_home(self.env, path)
     }
+}
+
+/// Whether a path argument is just an absolute path, which [`beneath::locate`] would take as it is.
+fn plain(argument: &str) -> bool {
+    let mut chars = argument.chars();
+    chars.next() == Some('/')
+        && !matches!(chars.next(), Some('/' | '\\' | '?'))
+        && !argument.chars().any(char::is_control)
 }
 
 /// A link from a well-known name may lead to a text document only, never to `.env` or a key.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{private_json, trust_bundle};
 use crate::conversation::sha256;
 use crate::env::{Env, private_folder};
+use crate::workspace::canonicalize;
 
 /// Largest text of a trusted file that is copied, in bytes.
 const COPY_LIMIT: u64 = 1024 * 1024;
@@ -50,7 +51,7 @@ impl TrustStore {
 
     /// The trusted folder that contains `path`, if any.
     pub fn trusted_by(&self, path: &Path) -> Option<PathBuf> {
-        let path = std::fs::canonicalize(path).ok()?;
+        let path = canonicalize(path).ok()?;
         let stored = self.read().ok()?;
         path.ancestors()
             .find(|folder| {
@@ -110,7 +111,7 @@ impl TrustStore {
 
     /// The hash of the content with which the file is trusted, whatever its current content.
     pub fn known(&self, path: &Path) -> Option<String> {
-        let path = std::fs::canonicalize(path).ok()?;
+        let path = canonicalize(path).ok()?;
         let mut stored = self.read().ok()?;
         stored.files.remove(path.to_str()?)
     }

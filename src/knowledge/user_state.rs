@@ -173,8 +173,13 @@ impl Project {
 
 /// The projects created in these roots that still exist, each with its root. Blocking.
 pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
+    Ok(existing(UserState::new(env).read()?.projects, roots))
+}
+
+/// Those of `projects` that are in these roots and still exist, each with its root. Blocking.
+pub fn existing(projects: Vec<Project>, roots: &[Root]) -> Vec<(Root, Project)> {
     let mut found: Vec<(Root, Project)> = Vec::new();
-    for made in UserState::new(env).read()?.projects {
+    for made in projects {
         let Some(root) = roots.iter().find(|root| root.contains(&made.path)) else {
             continue;
         };
@@ -186,7 +191,7 @@ pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
             found.push((root.clone(), made));
         }
     }
-    Ok(found)
+    found
 }
 
 /// The file; read for each question, so that two processes agree.

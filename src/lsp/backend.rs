@@ -1,45 +1,39 @@
-//! tower-lsp's `LanguageServer`. Delegates to the handlers and does nothing else.
+//! The table of LSP methods: decodes params, calls the handlers, and encodes their results.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use lsp_types as lsp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use tower_lsp::jsonrpc::{Error, Result};
-use tower_lsp::{ClientSocket, LanguageServer, LspService, LspServiceBuilder};
+use serde_json::{Value, json};
 
 use super::commands;
 use super::door::Door;
 use super::handlers::{
-    actions, complete, context, documents, mcp, prompt, session, status, transcript, trust, turn,
-    workspace,
+    actions, complete, context, documents, mcp, prompt, review, session, status, transcript, trust,
+    turn, workspace,
 };
-use super::to_proto;
+use super::service::{Answering, Backend, EarlyNotification};
+use super::to_proto::{self, Error};
+use crate::config::typed::typed;
 use crate::conversation::Failure;
 use crate::session::Leaving;
 
 /// How long `shutdown` may take.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
 
-/// The server as tower-lsp sees it.
-pub struct Backend {
-    door: Arc<Door>,
-}
-
-/// Registers our requests and lists their names.
+/// Lists the names of our requests, and calls the handler of one.
 macro_rules! requests {
     ($($name:literal => $handler:path,)*) => {
         /// Our requests that have a handler; the others are answered as unsupported.
         pub const REQUESTS: &[&str] = &[$($name),*];
 
-        fn requests(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
-            builder$(.custom_method($name, |backend: &Backend, params: Value| {
-                answer(Arc::clone(&backend.door), params, $handler)
-            }))*
+        fn request(door: Arc<Door>, method: &str, params: Value) -> Option<Answering> {
+            Some(match method {
+                $($name => answer(door, params, $handler),)*
+                _ => return None,
+            })
         }
     };
 }
@@ -60,6 +54,8 @@ requests! {
     "interline/turn/cancel" => turn::cancel,
     "interline/turn/dequeue" => turn::dequeue,
     "interline/turn/revert" => turn::revert,
+    "interline/review/list" => review::list,
+    "interline/review/decide" => review::decide,
     "interline/prompt/preview" => prompt::preview,
     "interline/input/complete" => complete::complete,
     "interline/trust/set" => trust::set,
@@ -69,46 +65,80 @@ requests! {
     "interline/status" => status::status,
 }
 
-/// Registers a notification.
-macro_rules! notification {
-    ($builder:expr, $name:literal, $handler:path) => {
-        $builder.custom_method($name, |backend: &Backend, params: Value| {
-            // Handled within the first poll: nothing here may wait (INV-1).
-            match decode(params) {
-                Ok(params) => $handler(&backend.door, params),
-                Err(reason) => tracing::warn!(method = $name, reason, "ignored a notification"),
-            }
-            std::future::ready(())
+impl Backend for Arc<Door> {
+    fn initialize(&self, params: Value) -> Value {
+        Door::initialize(self, &params, &commands::names())
+    }
+
+    fn request(&self, method: &str, params: Value) -> Option<Answering> {
+        let door = Arc::clone(self);
+        Some(match method {
+            "shutdown" => Box::pin(async move {
+                door.end(Leaving::Bidden, SHUTDOWN_LIMIT).await;
+                Ok(Value::Null)
+            }),
+            "textDocument/codeAction" => answer(door, params, actions::list),
+            "textDocument/codeLens" => answer(door, params, transcript::lenses),
+            "textDocument/completion" => answer(door, params, transcript::completion),
+            "workspace/executeCommand" => answer(door, params, commands::run),
+            _ => return request(door, method, optional(params)),
         })
-    };
-}
-
-impl Backend {
-    pub fn door(&self) -> &Door {
-        &self.door
     }
 
-    /// The service with all methods registered.
-    pub fn service(door: Arc<Door>) -> (LspService<Backend>, ClientSocket) {
-        let builder = requests(LspService::build(|_| Backend { door }));
-        let builder = notification!(builder, "interline/context/didChange", context::changed);
-        let builder = notification!(
-            builder,
-            "interline/diagnostics/didChange",
-            context::diagnostics
-        );
-        let builder = notification!(builder, "interline/client/didChange", context::client);
-        let builder = notification!(
-            builder,
-            "window/workDoneProgress/cancel",
-            turn::progress_cancelled
-        );
-        builder.finish()
+    fn notification(&self, method: &str, params: Value) {
+        let read = match method {
+            "initialized" => {
+                self.ready();
+                Ok(())
+            }
+            "textDocument/didOpen" => notified(self, params, documents::opened),
+            // Not read early, perhaps only because its JSON needed repair.
+            "textDocument/didChange" => {
+                documents::changed_late(self, params);
+                Ok(())
+            }
+            "textDocument/didSave" => notified(self, params, documents::saved),
+            "textDocument/didClose" => notified(self, params, documents::closed),
+            "workspace/didChangeConfiguration" => notified(self, params, workspace::configuration),
+            "workspace/didChangeWorkspaceFolders" => notified(self, params, workspace::folders),
+            "window/workDoneProgress/cancel" => notified(self, params, turn::progress_cancelled),
+            "interline/context/didChange" => notified(self, optional(params), context::changed),
+            "interline/diagnostics/didChange" => {
+                notified(self, optional(params), context::diagnostics)
+            }
+            "interline/languages/didChange" => notified(self, optional(params), context::languages),
+            "interline/client/didChange" => notified(self, optional(params), context::client),
+            // Also what needs no handling: closed files are read from disk when they are needed.
+            _ => Ok(()),
+        };
+        if let Err(reason) = read {
+            tracing::warn!(method, reason, "ignored a notification");
+        }
+    }
+
+    fn early(text: &str) -> Option<EarlyNotification<Self>> {
+        let change = documents::Changed::read(text)?;
+        Some(Box::new(move |door| documents::changed(door, &change)))
     }
 }
 
-fn decode<P: DeserializeOwned>(params: Value) -> std::result::Result<P, String> {
-    serde_path_to_error::deserialize(params).map_err(|error| error.to_string())
+/// Our methods may come without params.
+fn optional(params: Value) -> Value {
+    match params {
+        Value::Null => json!({}),
+        params => params,
+    }
+}
+
+/// Calls the handler of a notification within the first poll: nothing in it may wait (INV-1).
+fn notified<P: DeserializeOwned>(
+    door: &Arc<Door>,
+    params: Value,
+    handler: fn(&Arc<Door>, P),
+) -> Result<(), String> {
+    let params = typed(params).map_err(|wrong| wrong.to_string())?;
+    handler(door, params);
+    Ok(())
 }
 
 /// Decodes the params, calls the handler, and encodes its result.
@@ -116,100 +146,21 @@ fn answer<P, R, F>(
     door: Arc<Door>,
     params: Value,
     handler: impl FnOnce(Arc<Door>, P) -> F + Send + 'static,
-) -> BoxFuture<'static, Result<Value>>
+) -> Answering
 where
     P: DeserializeOwned + Send + 'static,
     R: Serialize,
-    F: Future<Output = std::result::Result<R, Failure>> + Send + 'static,
+    F: Future<Output = Result<R, Failure>> + Send + 'static,
 {
+    let params = match typed(params) {
+        Ok(params) => params,
+        Err(wrong) => {
+            let error = to_proto::invalid_params(&wrong.to_string());
+            return Box::pin(std::future::ready(Err(error)));
+        }
+    };
     Box::pin(async move {
-        let params = decode(params).map_err(|reason| to_proto::invalid_params(&reason))?;
         let result = handler(door, params).await.map_err(to_proto::error)?;
-        serde_json::to_value(result).map_err(|error| Error {
-            message: error.to_string().into(),
-            ..Error::internal_error()
-        })
+        serde_json::to_value(result).map_err(|error| Error::internal(&error))
     })
-}
-
-#[tower_lsp::async_trait]
-impl LanguageServer for Backend {
-    async fn initialize(&self, _: lsp::InitializeParams) -> Result<lsp::InitializeResult> {
-        let answer = self.door.initialize(&commands::names());
-        serde_json::from_value(answer).map_err(|error| Error {
-            message: error.to_string().into(),
-            ..Error::internal_error()
-        })
-    }
-
-    async fn initialized(&self, _: lsp::InitializedParams) {
-        self.door.ready();
-    }
-
-    async fn shutdown(&self) -> Result<()> {
-        self.door.end(Leaving::Bidden, SHUTDOWN_LIMIT).await;
-        Ok(())
-    }
-
-    async fn did_open(&self, params: lsp::DidOpenTextDocumentParams) {
-        documents::opened(&self.door, params);
-    }
-
-    // `Lenient` handles it first; only one sent before `initialize` gets here.
-    async fn did_change(&self, _: lsp::DidChangeTextDocumentParams) {}
-
-    async fn did_save(&self, params: lsp::DidSaveTextDocumentParams) {
-        documents::saved(&self.door, params);
-    }
-
-    async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
-        documents::closed(&self.door, params);
-    }
-
-    async fn code_action(
-        &self,
-        params: lsp::CodeActionParams,
-    ) -> Result<Option<lsp::CodeActionResponse>> {
-        Ok(Some(actions::list(&self.door, &params)))
-    }
-
-    async fn code_action_resolve(&self, action: lsp::CodeAction) -> Result<lsp::CodeAction> {
-        Ok(action)
-    }
-
-    async fn code_lens(&self, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
-        Ok(transcript::lenses(&self.door, &params))
-    }
-
-    async fn completion(
-        &self,
-        params: lsp::CompletionParams,
-    ) -> Result<Option<lsp::CompletionResponse>> {
-        Ok(transcript::completion(Arc::clone(&self.door), params).await)
-    }
-
-    async fn execute_command(&self, params: lsp::ExecuteCommandParams) -> Result<Option<Value>> {
-        let door = Arc::clone(&self.door);
-        commands::execute(door, &params.command, params.arguments)
-            .await
-            .map(Some)
-            .map_err(to_proto::error)
-    }
-
-    async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        workspace::configuration(&self.door, params);
-    }
-
-    async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
-        workspace::folders(&self.door, params);
-    }
-
-    // Closed files are read from disk when needed, so there is nothing to track.
-    async fn did_change_watched_files(&self, _: lsp::DidChangeWatchedFilesParams) {}
-
-    async fn did_create_files(&self, _: lsp::CreateFilesParams) {}
-
-    async fn did_rename_files(&self, _: lsp::RenameFilesParams) {}
-
-    async fn did_delete_files(&self, _: lsp::DeleteFilesParams) {}
 }

@@ -108,8 +108,8 @@ impl Client {
                 "codeActionKinds": ["quickfix", "refactor", "refactor.rewrite"],
                 "resolveProvider": true,
             },
-            // Both are for transcripts only.
             "codeLensProvider": { "resolveProvider": false },
+            // For transcripts only.
             "completionProvider": { "triggerCharacters": ["@", "/"] },
             "workspace": {
                 "workspaceFolders": { "supported": true, "changeNotifications": true },
@@ -168,8 +168,12 @@ impl Client {
                 "questions would block this editor: they end the turn, and the next prompt answers",
             ),
             (true, "sandbox", "not built yet: commands always ask"),
-            (true, "review", "not built yet"),
-            (true, "query", "not built yet"),
+            (
+                !self.offer.query,
+                "query",
+                "the client does not announce query: only the language servers of your \
+                 configuration are asked",
+            ),
         ];
         let rows = rows
             .into_iter()
@@ -251,12 +255,13 @@ fn editor(name: Option<&str>, capabilities: &Value) -> Editor {
 }
 
 /// Eglot before 1.10 sends no `clientInfo`, but is the only client without `general` and `window`
-/// that has an empty `experimental` object.
+/// that has an `experimental` object with nothing of others in it.
 fn is_old_eglot(capabilities: &Value) -> bool {
-    let empty = capabilities["experimental"]
-        .as_object()
-        .is_some_and(serde_json::Map::is_empty);
-    empty && capabilities.get("general").is_none() && capabilities.get("window").is_none()
+    let bare = capabilities["experimental"].as_object().is_some_and(|all| {
+        all.iter()
+            .all(|(key, value)| key == "interline" && value.is_object())
+    });
+    bare && capabilities.get("general").is_none() && capabilities.get("window").is_none()
 }
 
 fn delay(editor: Editor, offer: Option<&ClientOffer>) -> Duration {

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::door::Door;
 use super::handlers::arguments::{Args, Usage};
 use super::handlers::commands::{chat, prompts, sessions, settings, show, turns};
-use super::handlers::{documents, mcp, trust};
+use super::handlers::{documents, mcp, review, trust};
+use super::params::ExecuteCommand;
 use crate::conversation::{Failure, FailureKind};
 
 type Handler = fn(Arc<Door>, Args) -> BoxFuture<'static, Result<Value, Failure>>;
@@ -18,32 +19,19 @@ type Handler = fn(Arc<Door>, Args) -> BoxFuture<'static, Result<Value, Failure>>
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     usage: Usage,
-    /// `None`: answered with kind `unsupported`, and not advertised.
-    run: Option<Handler>,
+    run: Handler,
 }
 
 impl Command {
     pub fn name(&self) -> &'static str {
         self.usage.name
     }
-
-    /// False for one that is only planned.
-    pub fn is_built(&self) -> bool {
-        self.run.is_some()
-    }
 }
 
-const fn built(name: &'static str, argument: &'static str, run: Handler) -> Command {
+const fn command(name: &'static str, argument: &'static str, run: Handler) -> Command {
     Command {
         usage: Usage { name, argument },
-        run: Some(run),
-    }
-}
-
-const fn planned(name: &'static str, argument: &'static str) -> Command {
-    Command {
-        usage: Usage { name, argument },
-        run: None,
+        run,
     }
 }
 
@@ -63,54 +51,57 @@ const REVERT: &str = "[{sessionId?, turnId?, itemId?, uri?}]";
 
 /// Every command, in the order of protocol.md.
 pub const COMMANDS: [Command; 22] = [
-    built("interline.ask", ASK, boxed!(prompts::ask)),
-    built("interline.explain", PLACE, boxed!(prompts::explain)),
-    built("interline.fix", FIX, boxed!(prompts::fix)),
-    built("interline.doComment", PLACE, boxed!(prompts::do_comment)),
-    built("interline.chat", PLACE, boxed!(chat::open)),
-    built("interline.send", "[{uri?}]", boxed!(chat::send)),
-    built(
+    command("interline.ask", ASK, boxed!(prompts::ask)),
+    command("interline.explain", PLACE, boxed!(prompts::explain)),
+    command("interline.fix", FIX, boxed!(prompts::fix)),
+    command("interline.doComment", PLACE, boxed!(prompts::do_comment)),
+    command("interline.chat", PLACE, boxed!(chat::open)),
+    command("interline.send", "[{uri?}]", boxed!(chat::send)),
+    command(
         "interline.cancel",
         "[{sessionId?, turnId?}]",
         boxed!(turns::cancel),
     ),
-    built("interline.approve", ITEM, boxed!(turns::approve)),
-    built("interline.reject", ITEM, boxed!(turns::reject)),
-    planned("interline.keep", PLACE),
-    planned("interline.rejectHunk", PLACE),
-    built("interline.revert", REVERT, boxed!(turns::revert)),
-    built("interline.mode", "[{mode}]", boxed!(settings::mode)),
-    built("interline.model", "[{model}]", boxed!(settings::model)),
-    built("interline.showPrompt", "[{uri?}]", boxed!(show::prompt)),
-    built("interline.newSession", "[{uri?}]", boxed!(sessions::new)),
-    built(
+    command("interline.approve", ITEM, boxed!(turns::approve)),
+    command("interline.reject", ITEM, boxed!(turns::reject)),
+    command("interline.keep", PLACE, boxed!(review::keep_command)),
+    command(
+        "interline.rejectHunk",
+        PLACE,
+        boxed!(review::reject_command),
+    ),
+    command("interline.revert", REVERT, boxed!(turns::revert)),
+    command("interline.mode", "[{mode}]", boxed!(settings::mode)),
+    command("interline.model", "[{model}]", boxed!(settings::model)),
+    command("interline.showPrompt", "[{uri?}]", boxed!(show::prompt)),
+    command("interline.newSession", "[{uri?}]", boxed!(sessions::new)),
+    command(
         "interline.sessions",
         "[{sessionId?, uri?}]",
         boxed!(sessions::list),
     ),
-    built("interline.saveAll", "[]", boxed!(documents::save_all)),
-    built("interline.trust", FOLDER, boxed!(trust::trust)),
-    built("interline.untrust", FOLDER, boxed!(trust::untrust)),
-    built(
+    command("interline.saveAll", "[]", boxed!(documents::save_all)),
+    command("interline.trust", FOLDER, boxed!(trust::trust)),
+    command("interline.untrust", FOLDER, boxed!(trust::untrust)),
+    command(
         "interline.mcpLogin",
         "[{server?, uri?}]",
         boxed!(mcp::login_command),
     ),
-    built(
+    command(
         "interline.mcpLogout",
         "[{server, uri?}]",
         boxed!(mcp::logout_command),
     ),
 ];
 
-/// Names of the commands that work.
 pub fn names() -> Vec<&'static str> {
-    let built = COMMANDS.iter().filter(|command| command.is_built());
-    built.map(Command::name).collect()
+    COMMANDS.iter().map(Command::name).collect()
 }
 
-/// Runs a command.
-pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Result<Value, Failure> {
+/// `workspace/executeCommand`.
+pub async fn run(door: Arc<Door>, params: ExecuteCommand) -> Result<Value, Failure> {
+    let name = params.command.as_str();
     let Some(command) = COMMANDS.iter().find(|command| command.name() == name) else {
         return Err(Failure::new(
             FailureKind::Invalid,
@@ -118,12 +109,5 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
             format!("commands: {}", names().join(", ")),
         ));
     };
-    let Some(run) = command.run else {
-        return Err(Failure::new(
-            FailureKind::Unsupported,
-            format!("{name} is not built yet"),
-            "interline.ask starts a prompt from any place",
-        ));
-    };
-    run(door, Args::read(arguments, command.usage)?).await
+    (command.run)(door, Args::read(params.arguments, command.usage)?).await
 }

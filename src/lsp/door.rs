@@ -15,6 +15,7 @@ use super::host::ClientHost;
 use crate::config::load::{ClientSettings, load};
 use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
+use crate::env::tasks;
 use crate::host::Host;
 use crate::provider::recording::Recording;
 use crate::rpc::Peer;
@@ -27,8 +28,6 @@ pub struct Door {
     pub workspace: Arc<Workspace>,
     pub peer: Peer,
     recording: Option<Recording>,
-    /// The params of `initialize` as they came.
-    raw: Arc<OnceLock<Value>>,
     open: OnceLock<Open>,
     settings: Mutex<ClientSettings>,
     /// Warnings about settings that were shown to the user, or will be once the client is ready.
@@ -45,7 +44,7 @@ struct Open {
 }
 
 impl Door {
-    pub fn new(env: Env, peer: Peer, raw: Arc<OnceLock<Value>>) -> Self {
+    pub fn new(env: Env, peer: Peer) -> Self {
         let workspace = Workspace::new();
         workspace.set_user(&env);
         Self {
@@ -53,7 +52,6 @@ impl Door {
             workspace,
             peer,
             recording: None,
-            raw,
             open: OnceLock::new(),
             settings: Mutex::default(),
             alarms: Mutex::default(),
@@ -69,17 +67,15 @@ impl Door {
 
     /// Reads the client's capabilities and starts the sessions. Returns the answer to `initialize`,
     /// which advertises `commands`.
-    pub fn initialize(&self, commands: &[&str]) -> Value {
-        let null = Value::Null;
-        let raw = self.raw.get().unwrap_or(&null);
-        let open = self.open.get_or_init(|| self.start(raw));
+    pub fn initialize(&self, params: &Value, commands: &[&str]) -> Value {
+        let open = self.open.get_or_init(|| self.start(params));
         open.client.answer(&open.sessions.offers(), commands)
     }
 
-    fn start(&self, raw: &Value) -> Open {
-        let client = Arc::new(Client::new(raw));
-        self.workspace.set_roots(from_proto::roots(raw));
-        let options = raw.get("initializationOptions");
+    fn start(&self, params: &Value) -> Open {
+        let client = Arc::new(Client::new(params));
+        self.workspace.set_roots(from_proto::roots(params));
+        let options = params.get("initializationOptions");
         let settings = ClientSettings::from_options(options, client.offer.user_settings);
         let loaded = load(&self.env, &settings);
         *self.settings.lock() = settings;
@@ -97,11 +93,12 @@ impl Door {
         }
         declare(&sessions, &client.offer.segments);
         sessions.shared().offer_tools(&client.offer.tools);
+        sessions.shared().languages.set_queries(client.offer.query);
         let weak: Weak<dyn Host> = Arc::downgrade(&host) as Weak<dyn Host>;
         host.transcripts().connect(&sessions, weak);
         host.transcripts().set_folder(chat_folder);
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
-        tokio::spawn(publish_open_documents(
+        tasks::spawn(publish_open_documents(
             Arc::clone(&self.workspace),
             client.name.clone().unwrap_or_default(),
         ));
@@ -217,7 +214,7 @@ async fn publish_open_documents(workspace: Arc<Workspace>, editor: String) {
         let listing = {
             let (workspace, editor, before) =
                 (Arc::clone(&workspace), editor.clone(), published.clone());
-            tokio::task::spawn_blocking(move || {
+            tasks::blocking(move || {
                 let listed = workspace.listed();
                 let news = workspace.peers().filter(|_| listed != before);
                 let outcome = news.map_or(Ok(()), |peers| peers.publish(&editor, listed.clone()));

@@ -9,6 +9,7 @@ pub mod context;
 pub mod documents;
 pub mod mcp;
 pub mod prompt;
+pub mod review;
 pub mod session;
 pub mod status;
 pub mod transcript;

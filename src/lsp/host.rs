@@ -21,20 +21,25 @@ use super::bare::progress::{Shows, Turns};
 use super::bare::transcript::Transcripts;
 use super::bare::{Severity, messages, questions, show};
 use super::capabilities::Client;
-use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, AskApproval, SavedDocuments};
+use super::ext::{
+    AppliedEdit, ApplyStatus, ApprovalResult, AskApproval, DiskChange, ReviewChange, SavedDocuments,
+};
 use super::to_proto::{self, Notice};
 use crate::config::ApprovalsVia;
 use crate::config::load::unclear;
 use crate::conversation::event::Envelope;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
-    QuestionRequest, SaveResult, SessionChange, ToolAnswer, ToolCall,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, EditorAnswer, EditorQuery, Fidelity,
+    Host, QuestionAnswer, QuestionRequest, SaveResult, SessionChange, ToolAnswer, ToolCall,
 };
 use crate::rpc::{Answer, Peer, RpcError};
 use crate::workspace::{Encoding, Uri, Workspace};
 
 /// Saving may run formatters and ask the user; deleting may ask too.
 const SAVE_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long an editor may take to answer a query. It gives up itself after 10 s.
+const QUERY_LIMIT: Duration = Duration::from_secs(12);
 
 /// How long an editor may take to show a document or to open a browser.
 const SHOW_LIMIT: Duration = Duration::from_secs(5);
@@ -314,6 +319,28 @@ impl Host for ClientHost {
         self.client.offer.questions
     }
 
+    fn queries(&self) -> bool {
+        self.client.offer.query
+    }
+
+    async fn query(&self, query: EditorQuery) -> EditorAnswer {
+        let params = serde_json::to_value(query).unwrap_or_default();
+        let asked = self
+            .peer
+            .request("interline/editor/query", params, Some(QUERY_LIMIT));
+        let answer = asked.await;
+        // When we return, the mirror has the text that the answer is about.
+        self.peer.handled(answer.frame).await;
+        match decode(answer.result) {
+            Ok(answer) => answer,
+            Err(RpcError::Deadline) => EditorAnswer::error(&format!(
+                "the editor did not answer within {} s",
+                QUERY_LIMIT.as_secs()
+            )),
+            Err(error) => EditorAnswer::error(&error.to_string()),
+        }
+    }
+
     async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>> {
         if !self.client.offer.save {
             return None;
@@ -363,6 +390,29 @@ impl Host for ClientHost {
 
     fn trust_changed(&self) {
         self.status_changed();
+    }
+
+    fn changed_on_disk(&self, uris: &[Uri]) {
+        if self.client.offer.save {
+            let uris = uris.iter().map(Uri::to_string).collect();
+            let changed = DiskChange { uris };
+            self.peer
+                .notify_with("interline/workspace/didChangeOnDisk", &changed);
+        }
+    }
+
+    fn review_changed(&self, uris: Vec<String>) {
+        if uris.is_empty() {
+            return;
+        }
+        match self.client.offer.review {
+            true => {
+                let changed = ReviewChange { uris };
+                self.peer
+                    .notify_with("interline/review/didChange", &changed);
+            }
+            false => self.lenses_moved(),
+        }
     }
 
     fn lenses_moved(&self) {

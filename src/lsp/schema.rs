@@ -1,70 +1,8 @@
 //! `interline schema`: the JSON Schema of every type in our protocol, with the tables of methods,
-//! errors and commands, generated from the Rust types. Pure.
-
-use schemars::SchemaGenerator;
-use serde_json::{Map, Value, json};
-
-use super::commands::COMMANDS;
-use super::ext::{self, METHODS};
-use crate::config::Config;
-use crate::conversation::FailureKind;
-
-/// All kinds of failure, in the order of their codes.
-pub const KINDS: [FailureKind; 17] = [
-    FailureKind::NotTrusted,
-    FailureKind::NoModel,
-    FailureKind::UnknownSession,
-    FailureKind::UnknownTurn,
-    FailureKind::TurnEnded,
-    FailureKind::Busy,
-    FailureKind::Auth,
-    FailureKind::RateLimited,
-    FailureKind::Overloaded,
-    FailureKind::ContextWindow,
-    FailureKind::Network,
-    FailureKind::Stale,
-    FailureKind::OutOfSync,
-    FailureKind::ReadOnly,
-    FailureKind::Invalid,
-    FailureKind::Unsupported,
-    FailureKind::Storage,
-];
+//! errors and commands. A test generates it from the Rust types.
 
 /// The document that `interline schema` prints.
-pub fn schema() -> Value {
-    let mut generator = SchemaGenerator::default();
-    let mut methods = Map::new();
-    for method in METHODS {
-        let mut entry = json!({
-            "direction": method.direction,
-            "built": method.built,
-            "params": (method.params.schema)(&mut generator),
-        });
-        if let Some(result) = method.result {
-            entry["result"] = (result.schema)(&mut generator).into();
-        }
-        methods.insert(method.name.to_owned(), entry);
-    }
-    let client = generator.subschema_for::<ext::ClientOffer>();
-    let server = generator.subschema_for::<ext::ServerOffer>();
-    let settings = generator.subschema_for::<Config>();
-    let errors: Vec<Value> = KINDS
-        .iter()
-        .map(|kind| json!({ "code": kind.code(), "kind": kind }))
-        .collect();
-    let commands: Vec<Value> = COMMANDS
-        .iter()
-        .map(|command| json!({ "name": command.name(), "built": command.is_built() }))
-        .collect();
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Interline on the wire",
-        "version": 1,
-        "capabilities": { "client": client, "server": server },
-        "methods": methods,
-        "commands": commands,
-        "errors": errors,
-        "settings": settings,
-        "$defs": generator.take_definitions(true),
-    })
-}
+pub const DOCUMENT: &str = include_str!("schema.json");
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use super::bare::unlinked;
 use super::capabilities::Client;
@@ -12,7 +11,34 @@ use super::ext::{ApplyEdit, TurnEnded, TurnEvent, TurnStarted};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Failure, FailureKind};
 use crate::host::EditRequest;
+use crate::rpc::decode::INTERNAL_ERROR;
 use crate::visible;
+
+const INVALID_PARAMS: i64 = -32602;
+
+/// A JSON-RPC error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+impl Error {
+    /// One without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// A result that cannot be encoded.
+    pub fn internal(error: &serde_json::Error) -> Self {
+        Self::new(INTERNAL_ERROR, error.to_string())
+    }
+}
 
 /// A failure as a JSON-RPC error; clients branch on its `kind`.
 pub fn error(failure: Failure) -> Error {
@@ -21,9 +47,9 @@ pub fn error(failure: Failure) -> Error {
         fields.remove("message");
     }
     Error {
-        code: ErrorCode::from(failure.kind.code()),
+        code: failure.kind.code(),
         // Clients show it verbatim.
-        message: unlinked(&failure.sentences()).into(),
+        message: unlinked(&failure.sentences()),
         data: Some(data),
     }
 }
@@ -35,7 +61,7 @@ pub fn invalid_params(reason: &str) -> Error {
             "kind": FailureKind::Invalid,
             "hint": "see protocol.md or `interline schema` for the fields",
         })),
-        ..Error::invalid_params(reason.to_owned())
+        ..Error::new(INVALID_PARAMS, reason)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct ToolEntry {
     /// Its name as a tool of its own.
     pub native: String,
     pub description: String,
-    pub schema: Value,
+    pub schema: Arc<Value>,
     /// Hash of the server's full description of it.
     pub pin: String,
 }
@@ -100,7 +100,7 @@ impl Catalog {
             entries.push(ToolEntry {
                 native: names::native_name(server, name),
                 description: description_of(value),
-                schema,
+                schema: Arc::new(schema),
                 pin: sha256(value.to_string().as_bytes()),
                 name: name.to_owned(),
             });

@@ -3,20 +3,25 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, TryFutureExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestOptionalParam};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, PaginatedRequestParams, ProtocolVersion,
+    RequestOptionalParam, ServerJsonRpcMessage,
+};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RoleClient, RunningService, ServiceError,
     serve_client_with_lifecycle,
 };
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransportConfig, StreamableHttpError,
 };
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use serde_json::Value;
 
 use super::catalog::Catalog;
@@ -70,7 +75,7 @@ pub async fn connect(
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         },
     };
-    let served = match &settings.reach {
+    let transport = match &settings.reach {
         Reach::Stdio {
             command,
             arguments,
@@ -88,30 +93,65 @@ pub async fn connect(
             };
             let (process, pipes) =
                 server::start(&spec).map_err(|error| not_started(command, &error))?;
-            let lines = Lines::new(process, pipes.stdin, pipes.stdout, pipes.stderr, ear);
-            serve_client_with_lifecycle(link, lines, mode).await
+            let (stdin, stdout, stderr) = (pipes.stdin, pipes.stdout, pipes.stderr);
+            Connection::Pipes(Lines::new(process, stdin, stdout, stderr, ear))
         }
         Reach::Http(http) => {
             let (client, config) = http_client(http)?;
-            match login::stored_login(http, settings, env).await? {
-                Some(held) => {
-                    let client = AuthClient::new(client, held);
-                    let transport = StreamableHttpClientTransport::with_client(client, config);
-                    serve_client_with_lifecycle(link, transport, mode).await
-                }
-                None => {
-                    let transport = StreamableHttpClientTransport::with_client(client, config);
-                    serve_client_with_lifecycle(link, transport, mode).await
-                }
-            }
+            let login = login::stored_login(http, settings, env).await?;
+            let client = AuthClient::new(client, login);
+            Connection::Http(StreamableHttpClientTransport::with_client(client, config))
         }
     };
+    let served = serve_client_with_lifecycle(link, transport, mode).await;
     served.map_err(|error| match error.is_authorization_required() {
         true if !settings.http().is_some_and(HttpReach::has_token) => {
             ConnectError::Login(error.auth_challenge().map(str::to_owned))
         }
         _ => ConnectError::Fault(handshake_error(&error)),
     })
+}
+
+/// One type for all transports, as each one would compile its own copy of rmcp's service.
+enum Connection {
+    Pipes(Lines),
+    Http(StreamableHttpClientTransport<AuthClient<reqwest::Client>>),
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error("{0}")]
+    Pipes(#[source] io::Error),
+    #[error("{0}")]
+    Http(#[source] StreamableHttpError<reqwest::Error>),
+}
+
+impl Transport<RoleClient> for Connection {
+    type Error = Broken;
+
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Broken>> + Send + 'static {
+        match self {
+            Self::Pipes(lines) => lines.send(item).map_err(Broken::Pipes).left_future(),
+            Self::Http(http) => http.send(item).map_err(Broken::Http).right_future(),
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        match self {
+            Self::Pipes(lines) => lines.receive().await,
+            Self::Http(http) => http.receive().await,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Broken> {
+        match self {
+            Self::Pipes(lines) => lines.close().await.map_err(Broken::Pipes),
+            Self::Http(http) => http.close().await.map_err(Broken::Http),
+        }
+    }
 }
 
 /// Opens the folder that a server starts in.

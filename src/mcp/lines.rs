@@ -16,6 +16,7 @@ use tokio::io::{
 use tokio::process::{ChildStderr, ChildStdin};
 use tokio::sync::mpsc;
 
+use crate::env::tasks;
 use crate::process::server::Server;
 
 #[cfg(test)]
@@ -67,8 +68,8 @@ impl Lines {
     ) -> Self {
         let (sender, incoming) = mpsc::channel(WAITING);
         let tasks = vec![
-            tokio::spawn(read_stdout(stdout, sender, ear.clone())),
-            tokio::spawn(read_stderr(stderr, ear.clone())),
+            tasks::spawn(read_stdout(stdout, sender, ear.clone())),
+            tasks::spawn(read_stderr(stderr, ear.clone())),
         ];
         Self {
             writer: Arc::new(tokio::sync::Mutex::new(Some(stdin))),

@@ -12,12 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationMetadata, OAuthClientConfig,
+    AuthError, AuthorizationManager, AuthorizationMetadata, OAuthClientConfig, OAuthHttpClient,
+    OAuthHttpClientFuture, OAuthHttpRequest,
 };
 use url::Url;
 
 use super::settings::{HttpReach, Settings, redacted_line};
 use crate::env::Env;
+use crate::env::tasks;
 use crate::http;
 use fetch::{Fetch, loopback};
 use listener::Listener;
@@ -145,26 +147,28 @@ async fn prepare_login(
     })
 }
 
-/// The stored login of a server, ready to be used.
+/// The stored login of a server, ready to be used. Without one, requests have no token.
 pub async fn stored_login(
     http: &HttpReach,
     settings: &Settings,
     env: &Env,
-) -> Result<Option<AuthorizationManager>, String> {
+) -> Result<AuthorizationManager, String> {
     let url = &http.url;
+    let reason = |error: AuthError| error_text(&error, settings);
+    let none = AuthorizationManager::new_with_oauth_http_client(url.clone(), Arc::new(NoLogin));
+    let none = none.await.map_err(reason)?;
     let tokens = Tokens::of(env, url);
     if http.has_token() || !tokens.exists() {
-        return Ok(None);
+        return Ok(none);
     }
     let known = {
         let tokens = tokens.clone();
-        tokio::task::spawn_blocking(move || tokens.client()).await
+        tasks::blocking(move || tokens.client()).await
     };
     let known = known.unwrap_or_else(|error| Err(error.to_string()));
     let Some((id, secret)) = known? else {
-        return Ok(None);
+        return Ok(none);
     };
-    let reason = |error: AuthError| error_text(&error, settings);
     let mut manager = manager(http, settings, env).await?;
     let resolved = manager.resolve_metadata().await.map_err(reason)?;
     check_metadata(&resolved.metadata, url)?;
@@ -172,13 +176,22 @@ pub async fn stored_login(
     manager.set_credential_store(tokens.with_secret(secret.clone()));
     // False: its login server changed, and the new one must not get the old one's tokens.
     if !manager.initialize_from_store().await.map_err(reason)? {
-        return Ok(None);
+        return Ok(none);
     }
     if let Some(secret) = secret {
         let client = OAuthClientConfig::new(id, url.as_str()).with_client_secret(secret);
         manager.configure_client(client).map_err(reason)?;
     }
-    Ok(Some(manager))
+    Ok(manager)
+}
+
+/// Reaches no login server: there is nothing to renew.
+struct NoLogin;
+
+impl OAuthHttpClient for NoLogin {
+    fn execute(&self, _: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async { Err("no login is stored".into()) })
+    }
 }
 
 async fn manager(

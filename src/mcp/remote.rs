@@ -18,6 +18,7 @@ use super::client_handler::RunningCall;
 use super::content::Content;
 use super::server::{Live, Phase, Server};
 use super::settings::{matches_any, redacted_line};
+use crate::env::tasks;
 use crate::prompt::{Texts, fence};
 use crate::tools::mcp_call::RemoteTool;
 use crate::tools::{ToolContext, ToolError, ToolOutput, ToolResult};
@@ -72,8 +73,8 @@ impl RemoteTool for ServerTool {
         )
     }
 
-    fn schema(&self) -> &Value {
-        &self.entry.schema
+    fn schema(&self) -> Arc<Value> {
+        self.entry.schema.clone()
     }
 
     fn pin(&self) -> &str {
@@ -259,7 +260,7 @@ fn broken(words: String, reason: &str) -> ToolError {
 /// Tells the server that the call was cancelled, without waiting for it.
 fn cancel_request(live: &Live, id: RequestId) {
     let peer = live.peer.clone();
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         let reason = Some("the user cancelled".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);
         let telling = peer.send_notification(CancelledNotification::new(params).into());

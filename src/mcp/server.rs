@@ -18,6 +18,7 @@ use super::lines::SharedOutput;
 use super::login::Tokens;
 use super::settings::{Settings, Source, redacted_line};
 use crate::env::Env;
+use crate::env::tasks;
 
 /// Failures in a row after which it is not retried until the server is needed.
 const TRIES: u32 = 5;
@@ -155,7 +156,7 @@ impl Server {
         let mut state = self.state.lock();
         if state.phase == Phase::Idle && !self.stop.is_cancelled() {
             state.phase = Phase::Starting;
-            state.task = Some(tokio::spawn(keep_connected(self.clone())));
+            state.task = Some(tasks::spawn(keep_connected(self.clone())));
         }
     }
 
@@ -306,7 +307,7 @@ impl Server {
             state.reported = false;
         });
         let ending = service.cancellation_token();
-        let mut waiting = tokio::spawn(service.waiting());
+        let mut waiting = tasks::spawn(service.waiting());
         let ended = loop {
             tokio::select! {
                 _ = &mut waiting => break Ended::Down("the connection ended".to_owned()),
@@ -351,7 +352,7 @@ impl Server {
 /// Since 2026-07-28 servers report changes only to subscribers.
 fn subscribe(live: Live, catalog: &Catalog) -> JoinHandle<()> {
     let modern = catalog.protocol == ProtocolVersion::V_2026_07_28.to_string();
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         if !modern {
             return;
         }

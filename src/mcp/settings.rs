@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::config::typed::{Wrong, typed};
 use crate::env::Env;
 use crate::http::guard::Guard;
 use crate::secrets::{holds_password, looks_secret};
@@ -200,8 +201,7 @@ fn parse_entry(
             "a name must have 1 to {NAME} letters, digits, `_`, `-`, `.` or spaces"
         ));
     }
-    let entry: Entry = serde_path_to_error::deserialize(value.clone())
-        .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?;
+    let entry: Entry = typed(value.clone()).map_err(Wrong::quoted)?;
     if entry.enabled == Some(false) || entry.disabled == Some(true) {
         return Ok(None);
     }

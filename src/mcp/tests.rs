@@ -75,7 +75,7 @@ impl Desk {
 
     fn registry(&self) -> Registry {
         self.servers
-            .registry(&Registry::default(), &self.bench.root, false)
+            .registry(&Registry::default(), &self.bench.root, false, false)
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
@@ -563,8 +563,11 @@ async fn servers_of_a_session_are_private_and_end_with_it() {
     own.reload(&desk.config, root);
     own.start_all(root);
     own.wait_for_all(root, LONG).await;
-    let names =
-        |servers: &Arc<Servers>| servers.registry(&Registry::default(), root, false).names();
+    let names = |servers: &Arc<Servers>| {
+        servers
+            .registry(&Registry::default(), root, false, false)
+            .names()
+    };
     assert!(names(&own).contains(&"mcp__own__echo".to_owned()));
     assert!(names(&own).contains(&"mcp__s__echo".to_owned()));
     assert!(!names(&desk.servers).contains(&"mcp__own__echo".to_owned()));

@@ -6,6 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::visible::hidden;
 
+mod entries;
+
+pub use entries::Entries;
+
 #[cfg(test)]
 mod tests;
 
@@ -408,16 +412,11 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
     for (index, name) in names.iter().enumerate() {
         let next = names.get(index + 1).map(String::as_str);
         class.own |= matches!(name.as_str(), ".interline" | ".interlineignore");
-        class.hidden |= name == ".interline" && next == Some(CHAT);
+        class.hidden |= chat_folder(name, next);
         class.git |= name == ".git" || git_short_name(name);
-        let pair = |pairs: &[(&str, &str)]| {
-            pairs
-                .iter()
-                .any(|(first, second)| name == first && next == Some(second))
-        };
-        class.secret |= SECRET_FOLDERS.contains(&name.as_str()) || pair(SECRET_PAIRS);
+        class.secret |= secret_folder(name, next);
         class.executes_later |= EXECUTING_FOLDERS.contains(&name.as_str())
-            || pair(EXECUTING_PAIRS)
+            || is_pair(EXECUTING_PAIRS, name, next)
             // A bare repository inside the workspace.
             || (name.ends_with(".git") && matches!(next, Some("hooks" | "config" | "info")));
     }
@@ -432,6 +431,21 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
                 .any(|suffix| name.ends_with(suffix));
     }
     class
+}
+
+fn is_pair(pairs: &[(&str, &str)], name: &str, next: Option<&str>) -> bool {
+    let is = |(first, second): &(&str, &str)| name == *first && next == Some(second);
+    pairs.iter().any(is)
+}
+
+/// Whether this folder with the next name is one of our transcripts.
+fn chat_folder(name: &str, next: Option<&str>) -> bool {
+    name == ".interline" && next == Some(CHAT)
+}
+
+/// Whether this folder, or its entry `next`, makes everything below it secret.
+fn secret_folder(name: &str, next: Option<&str>) -> bool {
+    SECRET_FOLDERS.contains(&name) || is_pair(SECRET_PAIRS, name, next)
 }
 
 fn secret_file(name: &str) -> bool {
@@ -465,6 +479,14 @@ fn names(path: &Path) -> Vec<String> {
 /// One name as the most forgiving file system would see it: case folded (also `ſ`, `K`), hidden
 /// characters removed (HFS+ ignores them), trailing dots, spaces and a stream's name removed (NTFS).
 fn fold(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    if name.bytes().all(plain) && !name.ends_with('.') {
+        return name.to_ascii_lowercase();
+    }
+    fold_any(name)
+}
+
+fn fold_any(name: &str) -> String {
     let mut folded: String = name
         .chars()
         .filter(|c| !hidden(*c))

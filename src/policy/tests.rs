@@ -4,7 +4,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{Decision, Fact, Policy, Reason, Roles, Rule, decide, ends_command_rules};
-use crate::config::Approvals;
+use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
 use crate::policy::Access;
 use crate::workspace::search::Visibility as _;
@@ -31,6 +31,7 @@ fn located(path: &str) -> Located {
 
 fn policy() -> Policy {
     Policy {
+        review: Review::After,
         mode: Mode::Agent,
         approvals: Approvals::Edits,
         trusted: true,

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::{self, End, Spec};
 use super::kept_output::Ring;
+use crate::env::tasks;
 
 #[cfg(test)]
 mod tests;
@@ -110,7 +111,7 @@ impl Background {
         state.commands.push(command.clone());
         drop(state);
         let timeout = spec.timeout;
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let cancelled = async {
                 tokio::select! {
                     () = command.stop.cancelled() => {}

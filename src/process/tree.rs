@@ -3,6 +3,7 @@
 //! orphans as a child subreaper. Elsewhere only the process group is known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -89,14 +90,10 @@ impl Tree {
     /// The tree below `main`, a session leader with `mark` in its environment.
     pub fn new(starting: Starting, main: u32, mark: String) -> Self {
         let main = i32::try_from(main).unwrap_or(0);
-        let started = table(&mark)
-            .iter()
-            .find(|process| process.pid == main)
-            .map_or(0, |process| process.started);
         Self {
             main,
             mark,
-            started,
+            started: start_time(main).unwrap_or(0),
             done: false,
             running: Some(starting),
         }
@@ -105,7 +102,7 @@ impl Tree {
     /// The tree of a command that another process started. If the number `main` was reused or is
     /// unknown, the mark identifies the command.
     pub fn of_another(main: i32, started: u64, mark: String) -> Self {
-        let table = table(&mark);
+        let table = table(&mark, started);
         let is_main = |it: &&Process| it.pid == main && it.started == started;
         let leads = |it: &&Process| it.marked && it.pid == it.session;
         let there = table.iter().any(|it| it.pid == main);
@@ -159,8 +156,9 @@ impl Tree {
 
     /// The command ended by itself. What it left keeps running; returns how many processes.
     pub fn release(&mut self) -> usize {
-        let left = self.alive();
-        self.finish();
+        let table = self.table();
+        let left = self.alive_in(&table);
+        self.finish_by(&table);
         left.len()
     }
 
@@ -171,9 +169,17 @@ impl Tree {
     }
 
     fn finish(&mut self) {
+        if self.done {
+            reap();
+        } else {
+            self.finish_by(&self.table());
+        }
+    }
+
+    fn finish_by(&mut self, table: &[Process]) {
         if !self.done {
             self.done = true;
-            let members = self.members();
+            let members = self.select(table);
             LEFT.lock()
                 .extend(members.into_iter().filter(|pid| *pid != self.main));
             SERVING.lock().remove(&self.main);
@@ -191,10 +197,17 @@ impl Tree {
         }
     }
 
+    fn table(&self) -> Vec<Process> {
+        table(&self.mark, self.started)
+    }
+
     fn alive(&self) -> BTreeSet<i32> {
-        let table = table(&self.mark);
-        let mut members = self.select(&table);
-        for process in &table {
+        self.alive_in(&self.table())
+    }
+
+    fn alive_in(&self, table: &[Process]) -> BTreeSet<i32> {
+        let mut members = self.select(table);
+        for process in table {
             if process.zombie {
                 members.remove(&process.pid);
             }
@@ -208,10 +221,6 @@ impl Tree {
             }
         }
         members
-    }
-
-    fn members(&self) -> BTreeSet<i32> {
-        self.select(&table(&self.mark))
     }
 
     fn select(&self, table: &[Process]) -> BTreeSet<i32> {
@@ -328,8 +337,7 @@ pub fn reap() {
 
 /// When a process started, in clock ticks since boot; `None` if unknown.
 pub fn start_time(pid: i32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    parse_stat(pid, &stat).map(|process| process.started)
+    stat(pid).map(|process| process.started)
 }
 
 /// Whether a process with that number exists, of any user.
@@ -340,8 +348,9 @@ pub fn is_running(pid: i32) -> bool {
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// The process table. Empty without `/proc`.
-fn table(mark: &str) -> Vec<Process> {
+/// The process table. Empty without `/proc`. A command's processes are no older than the command
+/// itself, which started at `since`: the marks of others are not read.
+fn table(mark: &str, since: u64) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -349,12 +358,19 @@ fn table(mark: &str) -> Vec<Process> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter_map(|pid: i32| {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            let mut process = parse_stat(pid, &stat)?;
-            process.marked = !process.zombie && marked(pid, mark);
+            let mut process = stat(pid)?;
+            process.marked = !process.zombie && process.started >= since && marked(pid, mark);
             Some(process)
         })
         .collect()
+}
+
+fn stat(pid: i32) -> Option<Process> {
+    // Longer than any such line. Every row costs a few system calls, so it is read with one.
+    let mut line = [0; 2048];
+    let mut file = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    let length = file.read(&mut line).ok()?;
+    parse_stat(pid, &String::from_utf8_lossy(&line[..length]))
 }
 
 fn marked(pid: i32, mark: &str) -> bool {

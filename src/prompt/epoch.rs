@@ -7,7 +7,7 @@ use super::assemble::{assemble, trust_word};
 use super::facts::Facts;
 use super::fence;
 use super::layout::{Layout, Modes};
-pub use super::sources::{NESTED, REMOTE, SUMMARY, UNREADABLE};
+pub use super::sources::{LATE, NESTED, REMOTE, SUMMARY, UNREADABLE};
 use super::sources::{is_reserved, rendered, source_key};
 use super::texts::Texts;
 use super::types::{Assembled, TailPart, Trust};

@@ -89,6 +89,8 @@ pub struct Facts {
     pub attachments: Vec<String>,
     /// MCP servers in use in the folder, sorted by name, with what they last reported.
     pub remote: Vec<RemoteFacts>,
+    /// The tools that ask language servers and can do so now.
+    pub language_tools: Vec<RemoteToolFacts>,
     /// MCP prompts that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
     /// A description of the commands' sandbox; [`NO_SANDBOX`] without one.

@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::builders;
 use super::layout::{Entry, Head, Layout, Pattern};
 use super::texts::Texts;
+use crate::config::typed::typed;
 
 /// Most cache breakpoints that a layout may ask for in the system slot: a request has four, one
 /// is for the tools and one for the conversation.
@@ -160,14 +162,6 @@ fn patterns(texts: &Texts, segments: &[Entry]) -> Result<Vec<Pattern>, String> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, String> {
-    let reader = toml::Deserializer::parse(text).map_err(|error| format!("{path}: {error}"))?;
-    serde_path_to_error::deserialize(reader).map_err(|error| {
-        let place = error.path().to_string();
-        let message = error.inner().message().to_owned();
-        if place == "." {
-            format!("{path}: {message}")
-        } else {
-            format!("{path}: {place}: {message}")
-        }
-    })
+    let value: Value = toml::from_str(text).map_err(|error| format!("{path}: {error}"))?;
+    typed(value).map_err(|wrong| format!("{path}: {wrong}"))
 }

@@ -13,6 +13,9 @@ pub const NESTED: &str = "nested:";
 /// Whoever reports them also reports their changes and their removal.
 pub const REMOTE: &str = "mcp:";
 
+/// The key of the tools that ask language servers; whoever reports them also reports their end.
+pub const LATE: &str = "languageTools";
+
 /// The key of a summary that another layout carried; whoever reports it decides when.
 pub const SUMMARY: &str = "summary";
 
@@ -31,7 +34,7 @@ pub(super) fn source_key(source: &str) -> String {
 
 /// The key does not belong to an instruction file.
 pub(super) fn is_reserved(key: &str) -> bool {
-    matches!(key, "mode" | "trust" | SUMMARY)
+    matches!(key, "mode" | "trust" | SUMMARY | LATE)
         || ["segment:", "editor:", "row:", NESTED, REMOTE, UNREADABLE]
             .iter()
             .any(|prefix| key.starts_with(prefix))

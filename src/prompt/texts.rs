@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,15 +18,18 @@ static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/prompts");
 const FILE_LIMIT: u64 = 1024 * 1024;
 /// Most override files and folders that are read.
 const ENTRY_LIMIT: usize = 2_000;
+const SCHEMA: &str = "schemas of tools cannot be replaced: the built-in one is used";
 /// Deepest folder below `prompts/`.
 const DEPTH_LIMIT: usize = 4;
 
 /// The texts in use. Loaded once; the same for all sessions of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    files: Arc<BTreeMap<String, Text>>,
+    files: Arc<Files>,
     problems: Arc<Vec<(String, String)>>,
 }
+
+type Files = BTreeMap<Cow<'static, str>, Text>;
 
 #[derive(Clone, Debug)]
 struct Text {
@@ -37,8 +41,10 @@ struct Text {
 impl Texts {
     /// Built-in texts with overrides from `<config>/prompts`.
     pub fn load(overrides: Option<&Path>) -> Self {
-        let mut files = BTreeMap::new();
-        built_in(&BUILT_IN, &mut files);
+        let mut texts = Vec::new();
+        built_in(&BUILT_IN, &mut texts);
+        // Faster than one by one: they are almost in order.
+        let mut files = Files::from_iter(texts);
         #[cfg(test)]
         tests::mutated(&mut files);
         let mut problems = Vec::new();
@@ -64,7 +70,7 @@ impl Texts {
 
     /// A copy in which `change` was applied to the texts of one folder.
     pub fn map(&self, folder: &str, change: impl Fn(&str, &str) -> String) -> Self {
-        let mut files = BTreeMap::clone(&self.files);
+        let mut files = Files::clone(&self.files);
         for (name, text) in &mut files {
             if name.split('/').next() == Some(folder) {
                 text.body = Cow::Owned(change(name, &text.body));
@@ -79,8 +85,8 @@ impl Texts {
     /// The sorted names below a folder (`tools/`).
     pub fn names(&self, folder: &str) -> Vec<&str> {
         self.files
-            .range(folder.to_owned()..)
-            .map(|(name, _)| name.as_str())
+            .range::<str, _>((Bound::Included(folder), Bound::Unbounded))
+            .map(|(name, _)| name.as_ref())
             .take_while(|name| name.starts_with(folder))
             .collect()
     }
@@ -127,7 +133,7 @@ pub fn substitute(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-fn built_in(dir: &Dir<'static>, files: &mut BTreeMap<String, Text>) {
+fn built_in(dir: &Dir<'static>, files: &mut Vec<(Cow<'static, str>, Text)>) {
     for entry in dir.entries() {
         match entry {
             DirEntry::Dir(dir) => built_in(dir, files),
@@ -139,7 +145,11 @@ fn built_in(dir: &Dir<'static>, files: &mut BTreeMap<String, Text>) {
                     body: Cow::Borrowed(trimmed(body)),
                     from: None,
                 };
-                files.insert(name.replace('\\', "/"), text);
+                let name = match name.contains('\\') {
+                    true => Cow::Owned(name.replace('\\', "/")),
+                    false => Cow::Borrowed(name),
+                };
+                files.push((name, text));
             }
         }
     }
@@ -150,11 +160,7 @@ fn trimmed(body: &str) -> &str {
 }
 
 /// Reads the override folder, each folder in name order, so that the entry limit is repeatable.
-fn overlay(
-    folder: &Path,
-    files: &mut BTreeMap<String, Text>,
-    problems: &mut Vec<(String, String)>,
-) {
+fn overlay(folder: &Path, files: &mut Files, problems: &mut Vec<(String, String)>) {
     let mut waiting = vec![(folder.to_path_buf(), String::new(), 0_usize)];
     let mut seen = 0_usize;
     while let Some((dir, prefix, depth)) = waiting.pop() {
@@ -190,12 +196,18 @@ fn overlay(
                     waiting.push((path, format!("{name}/"), depth + 1));
                 }
                 Ok(data) => match read_override(&path, &data) {
+                    Ok(body) if is_schema(files, &name) => {
+                        // An unchanged copy of the folder is no mistake.
+                        if files[name.as_str()].body != trimmed(&body) {
+                            problems.push((shown, SCHEMA.to_owned()));
+                        }
+                    }
                     Ok(body) => {
                         let text = Text {
                             body: Cow::Owned(trimmed(&body).to_owned()),
                             from: Some(path),
                         };
-                        files.insert(name, text);
+                        files.insert(Cow::Owned(name), text);
                     }
                     Err(reason) => problems.push((shown, reason)),
                 },
@@ -203,6 +215,11 @@ fn overlay(
             }
         }
     }
+}
+
+/// The schema of a tool's arguments: the program checks arguments against its own types.
+fn is_schema(files: &Files, name: &str) -> bool {
+    name.ends_with(".json") && files.contains_key(name)
 }
 
 fn read_override(path: &Path, data: &std::fs::Metadata) -> Result<String, String> {

@@ -118,7 +118,11 @@ impl<F: Format> Provider for Endpoint<F> {
         let mut parts = known;
         let mut bytes = match parts == F::default() {
             true => body,
-            false => parts.body(self.name(), request).bytes,
+            false => {
+                // What it shares with the next one is then not copied.
+                drop(body);
+                parts.body(self.name(), request).bytes
+            }
         };
         loop {
             let response = transport.post(&url, headers.clone(), bytes.clone()).await?;

@@ -18,6 +18,7 @@ use url::Url;
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
+use crate::env::tasks;
 use crate::http;
 use crate::secrets::looks_secret;
 use crate::visible;
@@ -158,7 +159,7 @@ impl Transport {
             .get_or_try_init(|| async {
                 let options = self.options.clone();
                 // Reads the system's root certificates from disk.
-                tokio::task::spawn_blocking(move || http::client(&options))
+                tasks::blocking(move || http::client(&options))
                     .await
                     .unwrap_or_else(|error| {
                         Err(Failure::new(
@@ -512,7 +513,7 @@ impl<D: Decode> Reading<D> {
     fn release_connection(&mut self) {
         const GRACE: Duration = Duration::from_secs(2);
         if let Some(mut response) = self.response.take() {
-            tokio::spawn(timeout(GRACE, async move {
+            tasks::spawn(timeout(GRACE, async move {
                 while let Ok(Some(_)) = response.chunk().await {}
             }));
         }

@@ -119,7 +119,7 @@ impl Requests {
 
     /// How many requests wait for an answer.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.state.lock().waiting.len()
     }
 }

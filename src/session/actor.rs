@@ -5,10 +5,12 @@ mod client_turn_ids;
 mod compact;
 mod failures;
 mod model;
+mod offers;
 mod overrides;
 mod plan_approval;
 mod queue;
 mod revert;
+mod save_offer;
 mod title;
 mod turn_task;
 
@@ -31,7 +33,8 @@ use super::fanout::{Fanout, Seq};
 use super::journal::title_of;
 use super::layouts::load_layout;
 use super::preview;
-use super::resume::ClientTurn;
+use super::resume::{ClientTurn, Unreported};
+use super::revert::JournalCache;
 use super::routing::Own;
 use super::store::Log;
 use super::unsaid::Unsaid;
@@ -43,6 +46,7 @@ use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     EditorContext, Entry, EventSink as _, Failure, Input, Recorder, SessionId, TurnId, TurnStop,
 };
+use crate::env::tasks;
 use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::prompt::Layout;
@@ -173,14 +177,17 @@ pub struct Actor {
     mailbox: Mailbox,
     queue: Queue,
     running: Option<Running>,
-    offer: Option<plan_approval::PlanQuestion>,
+    offer: Option<offers::Offer>,
     /// Held by the running revert.
     reverting: Arc<tokio::sync::Mutex<()>>,
+    journal: JournalCache,
     clients: Vec<ClientTurn>,
     ended: Vec<TurnId>,
     closing: Option<(Leaving, oneshot::Sender<()>)>,
     /// The first prompt of a session whose title is its beginning.
     untitled: Option<Vec<Input>>,
+    /// The model that a request to start a turn resolved, while it is handled.
+    resolved: Option<model::Resolved>,
 }
 
 /// Starts the session's task; `new`: nothing of it is in the log yet.
@@ -209,7 +216,9 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         running: None,
         offer: None,
         reverting: Arc::default(),
+        journal: JournalCache::default(),
         clients: parts.clients.clone(),
+        resolved: None,
         ended: parts.ended.clone(),
         closing: None,
         untitled: None,
@@ -219,7 +228,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         // A process that dies before the first turn must not lose the session's settings.
         actor.record_settings();
     }
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         while let Some(request) = inbox.recv().await {
             request(&mut actor);
             if actor.closing.is_some() && actor.running.is_none() {
@@ -293,6 +302,12 @@ impl Actor {
     }
 
     pub fn start(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
+        let started = self.start_turn(start);
+        self.resolved = None;
+        started
+    }
+
+    fn start_turn(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
         if self.parts.log.is_none() {
             return Err(read_only());
         }
@@ -303,7 +318,7 @@ impl Actor {
         if self.closing.is_some() {
             return Err(closed(&self.parts.id));
         }
-        self.model()?;
+        self.resolved = Some(self.resolve()?);
         self.refresh_agent()?;
         if let Some(running) = &self.running {
             match start.when_busy {
@@ -358,7 +373,7 @@ impl Actor {
         let (context, fanout, steered) =
             self.run(&turn, origin, start.input.clone(), start.context.clone());
         let mailbox = self.mailbox.clone();
-        tokio::spawn(drive(context, start, turn, steered, fanout, mailbox));
+        tasks::spawn(drive(context, start, turn, steered, fanout, mailbox));
     }
 
     /// Begins a turn: announces it and gathers what it works with.
@@ -601,7 +616,7 @@ impl Actor {
             });
         }
         if let Some(log) = self.parts.log.clone() {
-            tokio::task::spawn_blocking(move || {
+            tasks::blocking(move || {
                 log.sync();
                 checkpointed(&log, checkpoint::DUE);
             });
@@ -612,7 +627,9 @@ impl Actor {
     fn answer_calls(&self, turn: &TurnId) {
         self.state.with_conversation(|conversation| {
             let unanswered = super::resume::unanswered(&conversation.messages);
-            if let Some(message) = interrupted_results(&self.parts.shared, unanswered) {
+            let (shared, edits) = (&self.parts.shared, Unreported::default());
+            let results = interrupted_results(shared, unanswered, &[], &edits, str::to_owned);
+            if let Some(message) = results {
                 self.parts.recorder.record(Entry::Message {
                     turn: turn.clone(),
                     message: message.clone(),
@@ -629,7 +646,8 @@ impl Actor {
         self.state.with_conversation(|it| it.turns += 1);
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
         self.ask_title(&ended.turn);
-        let planned = ended.end.planned.then(|| ended.turn.clone());
+        let planned = ended.end.planned;
+        let (turn, files) = (ended.turn.clone(), std::mem::take(&mut ended.end.files));
         self.ended.push(ended.turn);
         let mut late = Vec::new();
         while let Some(Ok(steering)) = ended.steer.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
@@ -642,8 +660,9 @@ impl Actor {
         }
         self.next_turn();
         self.announce();
-        if let Some(turn) = planned {
-            self.offer_plan(turn);
+        match planned {
+            true => self.offer_plan(&turn),
+            false => self.offer_to_save(&turn, &files),
         }
     }
 }

@@ -31,7 +31,7 @@ const WORTH: u64 = 256 * 1024;
 
 /// Changes whenever a replay stores or does something else: a checkpoint with another number is not
 /// read.
-const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-4");
+const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-5");
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {

@@ -63,7 +63,10 @@ struct ChildRecorder {
 impl Recorder for ChildRecorder {
     fn record(&self, entry: Entry) {
         match &entry {
-            Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {
+            Entry::EditIntent { .. }
+            | Entry::EditsTogether { .. }
+            | Entry::EditOutcome { .. }
+            | Entry::Revert { .. } => {
                 self.parent.recorder.record(entry.clone());
             }
             Entry::Usage {

@@ -152,12 +152,26 @@ impl Fanout {
                 Err(_) => written.part(),
             }
         }
+        let changed = changed_files(&body);
         self.host.notify(Arc::new(Envelope {
             session_id: self.session.clone(),
             turn_id: written.turn.clone(),
             seq,
             body,
         }));
+        if !changed.is_empty() {
+            self.host.review_changed(changed);
+        }
+    }
+}
+
+/// The files that a tool call changed.
+fn changed_files(body: &EnvelopeBody) -> Vec<String> {
+    match body {
+        EnvelopeBody::Event {
+            event: Event::ToolCall(call),
+        } => call.files.iter().map(|file| file.uri.clone()).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -1,23 +1,37 @@
 //! What the log says about edits: which turn or revert made them, whether they landed, what was
-//! reverted. Pure.
+//! reverted, and what the user decided about hunks. Pure.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::store::{self, StoreError};
-use crate::conversation::entry::LoggedHunk;
+use crate::conversation::entry::{LoggedHunk, Reviewed, Verdict};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Event, Input, ItemId, TurnId};
+use crate::edit::places::{HunkAt, Logged};
+use crate::workspace::Uri;
 
 /// One edit that was sent.
 #[derive(Clone, Debug)]
 pub struct Edit {
+    /// Counts the edits of the session.
+    pub number: usize,
     pub item: ItemId,
-    /// The turn it belongs to; `None`: a revert's.
+    /// The turn it belongs to; `None`: a revert's, a review's or a formatter's.
     pub turn: Option<TurnId>,
+    /// A formatter made it.
+    pub formatter: bool,
+    /// The user's text, put there in a review.
+    pub amends: bool,
     pub uri: String,
-    /// Hash of the text after it.
+    /// Hashes of the text before and after it.
+    pub before: String,
     pub hash: String,
     pub hunks: Vec<LoggedHunk>,
+    /// Its file did not exist before it.
+    pub create: bool,
+    /// Its file was deleted after it.
+    pub delete: bool,
     landed: bool,
     /// Whether it landed is unknown: no outcome in the log, or an uncertain one.
     uncertain: bool,
@@ -28,6 +42,8 @@ struct Revert {
     item: ItemId,
     turn: TurnId,
     of: Option<ItemId>,
+    /// Empty: all.
+    hunks: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +60,96 @@ pub struct Journal {
     turns: Vec<Turn>,
     edits: Vec<Edit>,
     reverts: Vec<Revert>,
+    reviews: Vec<ItemId>,
+    /// In order: the last one about a hunk counts.
+    decisions: Vec<Decided>,
+}
+
+/// A decision about hunks.
+#[derive(Clone, Debug)]
+enum Decided {
+    Review(Reviewed),
+    /// A revert of single hunks, by its number.
+    Rejected(usize),
+}
+
+/// The landed edits of one file, in order: the agent's, and those of reverts and reviews.
+#[derive(Clone, Debug)]
+pub struct FileEdits {
+    pub uri: String,
+    /// [`Uri::key`].
+    pub key: String,
+    pub edits: Vec<Edit>,
+}
+
+impl FileEdits {
+    /// As the log has them.
+    pub fn logged(&self) -> Vec<Logged> {
+        let logged = |edit: &Edit| Logged {
+            before: edit.before.clone(),
+            hash: edit.hash.clone(),
+            hunks: edit.hunks.clone(),
+        };
+        self.edits.iter().map(logged).collect()
+    }
+
+    pub fn edit(&self, number: usize) -> Option<&Edit> {
+        let at = self.edits.binary_search_by_key(&number, |edit| edit.number);
+        at.ok().map(|at| &self.edits[at])
+    }
+
+    /// The number of the first of the agent's edits with a hunk that is `wanted`.
+    pub fn first(&self, wanted: impl Fn(&Edit, HunkAt) -> bool) -> Option<usize> {
+        let wanted = |edit: &&Edit| {
+            let mut hunks = (0..edit.hunks.len()).map(|own| (edit.number, own));
+            edit.turn.is_some() && hunks.any(|at| wanted(edit, at))
+        };
+        self.edits.iter().find(wanted).map(|edit| edit.number)
+    }
+
+    /// The edits from one on.
+    pub fn since(&self, number: usize) -> Self {
+        let edits = self.edits.iter().filter(|edit| edit.number >= number);
+        Self {
+            uri: self.uri.clone(),
+            key: self.key.clone(),
+            edits: edits.cloned().collect(),
+        }
+    }
+
+    /// Whether a hunk of [`Self::logged`] is the user's, from a review.
+    pub fn amends(&self, (edit, _): HunkAt) -> bool {
+        self.edits[edit].amends
+    }
+
+    /// A hunk of [`Self::logged`] as the journal counts it; `None`: it is not the agent's.
+    pub fn agents(&self, (edit, own): HunkAt) -> Option<HunkAt> {
+        let edit = &self.edits[edit];
+        edit.turn.is_some().then_some((edit.number, own))
+    }
+
+    /// Whether a formatter made this hunk of [`Self::logged`].
+    pub fn is_formatters(&self, (edit, _): HunkAt) -> bool {
+        self.edits[edit].formatter
+    }
+}
+
+/// The name of a hunk of an edit.
+pub fn hunk_name((edit, own): HunkAt) -> String {
+    format!("{edit}.{own}")
+}
+
+/// The hunks that a name on the wire stands for: names of one place, joined by `+`.
+pub fn named_hunks(id: &str) -> Option<Vec<HunkAt>> {
+    let one = |name: &str| {
+        let (edit, own) = name.split_once('.')?;
+        Some((edit.parse().ok()?, own.parse().ok()?))
+    };
+    id.split('+').map(one).collect()
+}
+
+fn first_named(name: &str) -> Option<HunkAt> {
+    named_hunks(name)?.first().copied()
 }
 
 impl Journal {
@@ -65,31 +171,53 @@ impl Journal {
     fn add(&mut self, entry: &Entry) {
         match entry {
             Entry::Item { turn, body, .. } => self.item(turn, body),
-            Entry::Revert { item, turn, of } => self.reverts.push(Revert {
+            Entry::Revert {
+                item,
+                turn,
+                of,
+                hunks,
+            } => self.revert(Revert {
                 item: item.clone(),
                 turn: turn.clone(),
                 of: of.clone(),
+                hunks: hunks.clone(),
             }),
+            Entry::Review { item, decided } => {
+                self.reviews.push(item.clone());
+                let decided = decided.iter().cloned().map(Decided::Review);
+                self.decisions.extend(decided);
+            }
+            Entry::Formatted { uri, hash, hunks } => self.formatted(uri, hash, hunks),
             Entry::EditIntent {
                 item,
                 uri,
+                before,
                 hash,
                 hunks,
+                create,
+                delete,
                 ..
             } => {
                 let revert = self.reverts.iter().any(|revert| revert.item == *item);
-                let turn = self.turns.last().filter(|_| !revert);
+                let review = self.reviews.contains(item);
+                let turn = self.turns.last().filter(|_| !revert && !review);
                 // An earlier try did not land, else there would be no other.
                 let same = |edit: &&mut Edit| edit.item == *item && edit.uri == *uri;
                 for edit in self.edits.iter_mut().filter(same) {
                     edit.uncertain = false;
                 }
                 self.edits.push(Edit {
+                    number: self.edits.len(),
                     item: item.clone(),
                     turn: turn.map(|turn| turn.id.clone()),
+                    formatter: false,
+                    amends: review,
                     uri: uri.clone(),
+                    before: before.clone(),
                     hash: hash.clone(),
                     hunks: hunks.clone(),
+                    create: *create,
+                    delete: *delete,
                     landed: false,
                     uncertain: true,
                 });
@@ -108,6 +236,30 @@ impl Journal {
             }
             _ => {}
         }
+    }
+
+    fn revert(&mut self, revert: Revert) {
+        self.decisions.push(Decided::Rejected(self.reverts.len()));
+        self.reverts.push(revert);
+    }
+
+    fn formatted(&mut self, uri: &str, hash: &str, hunks: &[LoggedHunk]) {
+        self.edits.push(Edit {
+            number: self.edits.len(),
+            item: ItemId::from(String::new()),
+            turn: None,
+            formatter: true,
+            amends: false,
+            uri: uri.to_owned(),
+            // Undoing it leads to no text that is known.
+            before: String::new(),
+            hash: hash.to_owned(),
+            hunks: hunks.to_vec(),
+            create: false,
+            delete: false,
+            landed: true,
+            uncertain: false,
+        });
     }
 
     fn item(&mut self, id: &TurnId, body: &EnvelopeBody) {
@@ -154,6 +306,86 @@ impl Journal {
             .collect()
     }
 
+    /// The landed edits by file, whichever spelling of its URI they used. Sorted by that URI: tool
+    /// calls that run at once reach the log in any order.
+    pub fn files(&self) -> Vec<FileEdits> {
+        let mut files: Vec<FileEdits> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for edit in self.edits.iter().filter(|edit| edit.landed) {
+            let key = Uri::new(edit.uri.as_str()).key();
+            let at = *places.entry(key.clone()).or_insert_with(|| {
+                files.push(FileEdits {
+                    uri: edit.uri.clone(),
+                    key,
+                    edits: Vec::new(),
+                });
+                files.len() - 1
+            });
+            files[at].edits.push(edit.clone());
+        }
+        files.sort_by(|a, b| a.key.cmp(&b.key));
+        files
+    }
+
+    /// Whether the session changed this file, and not to the text with this hash: that change may
+    /// be the one that was just saved.
+    pub fn changed(&self, uri: &str, hash: &str) -> bool {
+        let key = Uri::new(uri).key();
+        let of_file = |edit: &&Edit| Uri::new(edit.uri.as_str()).key() == key;
+        let own = self.edits.iter().filter(of_file).rfind(|it| !it.formatter);
+        own.is_some_and(|edit| edit.hash != hash)
+    }
+
+    /// The agent's edits that landed.
+    fn landed(&self) -> impl Iterator<Item = &Edit> {
+        self.edits
+            .iter()
+            .filter(|edit| edit.landed && edit.turn.is_some())
+    }
+
+    pub fn edit(&self, number: usize) -> Option<&Edit> {
+        self.edits.get(number)
+    }
+
+    /// Whether the agent made this change.
+    pub fn has(&self, (edit, own): HunkAt) -> bool {
+        let edit = self.edit(edit);
+        edit.is_some_and(|it| it.landed && it.turn.is_some() && own < it.hunks.len())
+    }
+
+    /// What is decided about hunks: the last decision counts. A rejection whose revert was reverted
+    /// does not count.
+    pub fn verdicts(&self) -> HashMap<HunkAt, Verdict> {
+        let mut verdicts = HashMap::new();
+        for decided in &self.decisions {
+            match decided {
+                Decided::Review(reviewed) if reviewed.verdict == Verdict::Rejected => {}
+                Decided::Review(reviewed) => {
+                    let hunks = self.hunks_named(reviewed).into_iter();
+                    verdicts.extend(hunks.map(|at| (at, reviewed.verdict)));
+                }
+                Decided::Rejected(revert) => {
+                    let revert = &self.reverts[*revert];
+                    if revert.of.is_none() && self.in_force(&revert.item) {
+                        let hunks = revert.hunks.iter().filter_map(|name| first_named(name));
+                        verdicts.extend(hunks.map(|at| (at, Verdict::Rejected)));
+                    }
+                }
+            }
+        }
+        verdicts
+    }
+
+    fn hunks_named(&self, reviewed: &Reviewed) -> Vec<HunkAt> {
+        match reviewed.call() {
+            Some(item) => self.hunks_of_call(&ItemId::from(item.to_owned())),
+            None => {
+                let names = reviewed.hunks.iter();
+                names.filter_map(|name| first_named(name)).collect()
+            }
+        }
+    }
+
     /// URIs of the turn's edits whose outcome is unknown.
     pub fn uncertain(&self, turn: &TurnId) -> impl Iterator<Item = &str> {
         let edits = self.edits.iter().filter(|edit| edit.uncertain);
@@ -162,12 +394,18 @@ impl Journal {
             .map(|edit| edit.uri.as_str())
     }
 
-    /// The landed edits of a revert, and the turn it reverted.
-    pub fn of_revert(&self, item: &ItemId) -> Option<(TurnId, Vec<&Edit>)> {
+    /// The turn that a revert reverted.
+    pub fn of_revert(&self, item: &ItemId) -> Option<&TurnId> {
         let revert = self.reverts.iter().find(|revert| revert.item == *item)?;
-        let edits = self.edits.iter().filter(|edit| edit.landed);
-        let edits = edits.filter(|edit| edit.item == *item).collect();
-        Some((revert.turn.clone(), edits))
+        Some(&revert.turn)
+    }
+
+    /// The changes of a tool call.
+    pub fn hunks_of_call(&self, item: &ItemId) -> Vec<HunkAt> {
+        let edits = self.landed().filter(|edit| edit.item == *item);
+        edits
+            .flat_map(|edit| (0..edit.hunks.len()).map(|own| (edit.number, own)))
+            .collect()
     }
 
     /// The last turn that changed files and was not reverted.
@@ -181,7 +419,7 @@ impl Journal {
     /// Whether a revert of the turn is in force.
     fn is_reverted(&self, turn: &TurnId) -> bool {
         let mut of_turn = self.reverts.iter().filter(|revert| revert.turn == *turn);
-        of_turn.any(|revert| revert.of.is_none() && self.in_force(&revert.item))
+        of_turn.any(|it| it.of.is_none() && it.hunks.is_empty() && self.in_force(&it.item))
     }
 
     /// Whether the revert changed something and was not reverted itself.

@@ -22,6 +22,7 @@ use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{EditorContext, EpochId, Failure, Input};
 use crate::edit::Seen;
+use crate::env::tasks;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Facts, Layout, SegmentRow, fence};
 use crate::workspace::Encoding;
@@ -54,14 +55,14 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
         )
     };
     // Resolving layout and model reads files.
-    let context = tokio::task::spawn_blocking(move || asked(from, ask));
+    let context = tasks::blocking(move || asked(from, ask));
     let mut context = context.await.map_err(|_| failed())??;
     pick(&mut context, fetch).await;
     if fetch {
         let config = &context.settings.config;
         compose::fetch(&context.shared, config, &context.layout, None).await;
     }
-    tokio::task::spawn_blocking(move || preview(&context, text.as_ref(), since))
+    tasks::blocking(move || preview(&context, text.as_ref(), since))
         .await
         .map_err(|_| failed())?
 }
@@ -79,7 +80,7 @@ async fn pick(context: &mut RequestContext, fetch: bool) {
     let servers = context.settings.servers(&context.shared).clone();
     let (of, config) = (servers.clone(), context.settings.config.clone());
     let cwd = context.cwd.clone();
-    let looked = tokio::task::spawn_blocking(move || of.reload(&config, &cwd));
+    let looked = tasks::blocking(move || of.reload(&config, &cwd));
     if looked.await.is_ok() {
         context.picked = mcp_tools::preview(&servers, &context.cwd, &context.input, fetch).await;
     }
@@ -93,7 +94,7 @@ fn preview(
 ) -> Result<PromptPreview, Failure> {
     let (facts, draft, _) = context.draft();
     let mut messages = context.conversation.messages.clone();
-    Arc::make_mut(&mut messages).push(draft.message.clone());
+    messages.push(draft.message.clone());
     let known = &context.conversation;
     let request = draft::request(known, &draft.baseline, &context.model, messages);
     let body = context.model.provider.body(&request);
@@ -192,6 +193,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<RequestContext, Failure> 
         parent: None,
         conversation: from.conversation,
         input: ask.input.unwrap_or_default(),
+        servers_known: false,
         picked: Picked::new(),
     })
 }

@@ -15,7 +15,7 @@ use crate::conversation::{
     CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Role, SessionId,
     TurnId, TurnStop,
 };
-pub use cut_off::CutOff;
+pub use cut_off::{CutOff, Unreported};
 
 /// What a log says about its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,12 +101,7 @@ impl Replay {
             Entry::Tail { hashes } => pending.tail.extend(hashes),
             Entry::Message { turn, message } => {
                 commit(&mut state.conversation, std::mem::take(pending));
-                state.conversation.reverted.clear();
-                state.cut_off.message_logged(message.role);
-                if turn.as_str() == FOREIGN_TURN {
-                    foreign(state, &message);
-                }
-                state.conversation.push(message);
+                state.message(&turn, message);
             }
             Entry::Usage {
                 usage, cost, aside, ..
@@ -126,15 +121,12 @@ impl Replay {
                 waits,
             } => state.named(client, turn, waits),
             Entry::Lost { lines } => state.reported = state.reported.max(lines),
-            Entry::Vouched { .. } => {}
+            Entry::Vouched { .. } | Entry::Formatted { .. } => {}
             Entry::Compaction(compaction) => {
                 pending.forget();
                 state.conversation.compact(*compaction);
             }
-            Entry::Configure(mut settings) => {
-                settings.title = settings.title.or(state.settings.title.take());
-                state.settings = *settings;
-            }
+            Entry::Configure(settings) => state.configured(*settings),
             Entry::Queued { turn, input } => state.waiting.push((turn, input)),
             Entry::Dequeued { turn } => {
                 state.waiting.retain(|(waiting, _)| *waiting != turn);
@@ -148,7 +140,16 @@ impl Replay {
                 item(state, turn, &body);
                 self.shown(seq, completed(&body));
             }
-            Entry::Revert { item, .. } => pending.reverts.push(item),
+            Entry::Revert { item, of, .. } => match of.filter(|_| state.interrupted.is_some()) {
+                Some(call) => state.cut_off.undoes(item, call),
+                None => pending.reverts.push(item),
+            },
+            Entry::EditsTogether { item, uris } => state.cut_off.begins(item, uris),
+            Entry::Review { item, decided } => {
+                pending.reverts.push(item);
+                state.conversation.review(decided);
+            }
+            Entry::Proposed { item, call } => state.cut_off.proposes(item, call),
             Entry::EditIntent { item, uri, .. } if pending.reverts.contains(&item) => {
                 if !state.conversation.reverted.contains(&uri) {
                     state.conversation.reverted.push(uri);
@@ -211,6 +212,23 @@ impl Resumed {
             "" => "default",
             name => name,
         }
+    }
+
+    fn configured(&mut self, mut settings: StoredSettings) {
+        settings.title = settings.title.or(self.settings.title.take());
+        self.settings = settings;
+    }
+
+    fn message(&mut self, turn: &TurnId, message: Message) {
+        if message.role == Role::User {
+            self.conversation.reverted.clear();
+            self.conversation.reviewed.clear();
+        }
+        self.cut_off.message_logged(message.role);
+        if turn.as_str() == FOREIGN_TURN {
+            foreign(self, &message);
+        }
+        self.conversation.push(message);
     }
 
     /// Keeps only the last names; older ones are forgotten.
@@ -376,16 +394,29 @@ pub fn is_logged(event: &Event) -> bool {
     }
 }
 
-/// The end of an interrupted turn.
-pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
-    ended(
-        cut_off,
-        Failure::new(
-            FailureKind::TurnEnded,
-            "The turn was interrupted when Interline ended.",
-            "Send a prompt to continue from here.",
-        ),
-    )
+/// The end of an interrupted turn. `shown`: the path of a URI.
+pub fn interrupted_end(cut_off: &CutOff, shown: impl Fn(&str) -> String) -> EnvelopeBody {
+    let mut message = "The turn was interrupted when Interline ended.".to_owned();
+    if !cut_off.proposed().is_empty() {
+        message.push_str(" The change that waited for your review was not applied.");
+    }
+    let left = cut_off.unreported();
+    let names = |uris: &[String]| {
+        uris.iter()
+            .map(|it| shown(it))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    for (uris, words) in [
+        (&left.missing, "Not changed"),
+        (&left.unknown, "Check whether these are changed"),
+    ] {
+        if !uris.is_empty() {
+            message.push_str(&format!(" {words}: {}.", names(uris)));
+        }
+    }
+    let hint = "Send a prompt to continue from here.";
+    ended(cut_off, Failure::new(FailureKind::TurnEnded, message, hint))
 }
 
 /// The end of a prompt that waited.

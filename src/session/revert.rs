@@ -4,18 +4,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::api::{RevertTurn, RevertedFile, RevertedTurn};
-use super::journal::{Edit, Journal};
+use super::journal::{Edit, FileEdits, Journal, hunk_name, named_hunks};
 use super::store::{Log, StoreError};
 use crate::agent::Shared;
+use crate::agent::calls::proposals::Proposals;
 use crate::config::ClosedFiles;
+use crate::conversation::entry::Verdict;
 use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
 use crate::edit::apply::DEADLINE;
-use crate::edit::revert::{Logged, revert_edits};
-use crate::edit::{EditJob, Outcome, Plan, apply, lines};
+use crate::edit::matching::Strategy;
+use crate::edit::places::{HunkAt, Logged};
+use crate::edit::revert::{Part, revert_edits};
+use crate::edit::{EditJob, Outcome, Plan, apply};
+use crate::env::tasks;
 use crate::host::Host;
 use crate::workspace::{FileError, Located, Revision, Source, Uri, beneath, files};
 
@@ -27,13 +33,23 @@ pub struct From {
     pub cwd: PathBuf,
     pub closed_files: ClosedFiles,
     pub log: Arc<Log>,
+    pub journal: JournalCache,
+    /// Changes that wait for the user's decisions.
+    pub proposals: Arc<Proposals>,
 }
 
-/// One file's edits, in order.
+/// What was last read of the log about edits, and the log's length then.
+pub type JournalCache = Arc<Mutex<Option<(u64, Arc<Journal>)>>>;
+
+/// One file's edits since the first one to revert, in order.
 struct Work {
     uri: String,
     edits: Vec<Logged>,
+    /// What each of their hunks is to this revert.
+    parts: Vec<Vec<Part>>,
     created: bool,
+    /// One of them deleted it.
+    deleted: bool,
 }
 
 /// What to revert.
@@ -42,25 +58,23 @@ struct Task {
     title: String,
     /// The revert that is reverted.
     of: Option<ItemId>,
+    /// Only these hunks are reverted; none: all.
+    hunks: Vec<HunkAt>,
     files: Vec<Work>,
     /// Files with an edit whose outcome is unknown.
     uncertain: Vec<String>,
 }
 
-pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
-    let path = from.log.path().to_owned();
-    let read = tokio::task::spawn_blocking(move || Journal::open(&path));
-    let journal = read
-        .await
-        .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
-        .map_err(|error| unreadable(&error))?;
-    let task = choose(&journal, &ask)?;
+pub async fn run(from: &From, ask: &RevertTurn) -> Result<RevertedTurn, Failure> {
+    let journal = from.journal().await?;
+    let task = choose(&journal, ask)?;
     let item = ItemId(from.shared.env.id("revert"));
     if !ask.preview {
         from.log.record(Entry::Revert {
             item: item.clone(),
             turn: task.turn.clone(),
             of: task.of.clone(),
+            hunks: task.hunks.iter().copied().map(hunk_name).collect(),
         });
     }
     let mut files = Vec::new();
@@ -69,7 +83,7 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     }
     warn_uncertain(&task.uncertain, ask.uris.as_deref(), &mut files);
     let log = from.log.clone();
-    tokio::task::spawn_blocking(move || log.sync());
+    tasks::blocking(move || log.sync());
     Ok(RevertedTurn {
         item_id: item,
         files,
@@ -108,43 +122,39 @@ fn unreadable(reason: &StoreError) -> Failure {
 }
 
 fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
-    let invalid = |message: &str, hint: &str| Failure::invalid(message, hint);
-    let (turn, edits) = match (&ask.item_id, &ask.turn_id) {
-        (Some(item), _) => journal.of_revert(item).ok_or_else(|| {
-            invalid(
-                "That item is not a revert in this session.",
-                "Name the item of a revert, or a turn.",
-            )
-        })?,
-        (None, Some(turn)) if !journal.knows(turn) => {
-            return Err(Failure::new(
-                FailureKind::UnknownTurn,
-                "This session has no such turn.",
-                "Name a turn from the session's list.",
-            ));
-        }
-        (None, Some(turn)) => (turn.clone(), journal.of_turn(turn)),
-        (None, None) => {
-            let turn = journal.last().ok_or_else(|| {
-                invalid(
-                    "No turn of this session has changes to revert.",
-                    "Name a turn, or a revert to restore its changes.",
-                )
-            })?;
-            (turn.clone(), journal.of_turn(turn))
-        }
-    };
-    let created: &[String] = match ask.item_id {
+    let mut hunks = hunks_of(journal, ask.hunk_ids.as_deref())?;
+    if let Some(item) = ask.item_id.as_ref().filter(|_| hunks.is_empty()) {
+        hunks = journal.hunks_of_call(item);
+    }
+    let of = ask.item_id.clone().filter(|_| hunks.is_empty());
+    let whole = of.is_none() && hunks.is_empty();
+    let turn = turn_of(journal, ask, &hunks)?;
+    let created: &[String] = match of {
         None => journal.created(&turn),
         Some(_) => &[],
     };
-    let files = by_file(&edits, created, ask.uris.as_deref());
-    let uncertain: Vec<String> = match ask.item_id {
-        None => journal.uncertain(&turn).map(str::to_owned).collect(),
-        Some(_) => Vec::new(),
+    let verdicts = journal.verdicts();
+    let part = |edit: &Edit, own: usize| {
+        let at = (edit.number, own);
+        let wanted = match &of {
+            Some(item) => edit.item == *item,
+            None if whole => edit.turn.as_ref() == Some(&turn),
+            None => hunks.contains(&at),
+        };
+        match wanted {
+            true if verdicts.get(&at) == Some(&Verdict::Rejected) => Part::Rejected,
+            true => Part::Wanted,
+            false if edit.turn.is_none() && !edit.amends => Part::Inverse,
+            false => Part::Other,
+        }
+    };
+    let files = by_file(&journal.files(), created, ask.uris.as_deref(), part);
+    let uncertain: Vec<String> = match whole {
+        true => journal.uncertain(&turn).map(str::to_owned).collect(),
+        false => Vec::new(),
     };
     if files.is_empty() && uncertain.is_empty() {
-        return Err(invalid(
+        return Err(Failure::invalid(
             "There is nothing to revert: no file was changed there.",
             "Name another turn, or leave `uris` out.",
         ));
@@ -152,55 +162,124 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     Ok(Task {
         title: journal.title(&turn).to_owned(),
         turn,
-        of: ask.item_id.clone(),
+        of,
+        hunks,
         files,
         uncertain,
     })
 }
 
-/// Edits by file, whichever spelling of its URI they used.
-fn by_file(edits: &[&Edit], created: &[String], uris: Option<&[String]>) -> Vec<Work> {
-    let mut files: Vec<(String, Work)> = Vec::new();
-    for edit in edits {
-        let this = key(&edit.uri);
-        if uris.is_some_and(|uris| uris.iter().all(|uri| key(uri) != this)) {
+/// The hunks with these names, which must be changes of the agent that landed.
+fn hunks_of(journal: &Journal, ids: Option<&[String]>) -> Result<Vec<HunkAt>, Failure> {
+    let mut hunks = Vec::new();
+    for id in ids.unwrap_or_default() {
+        let named = named_hunks(id).filter(|named| named.iter().all(|it| journal.has(*it)));
+        hunks.extend(named.ok_or_else(|| {
+            Failure::invalid(
+                format!("This session has no hunk {id}."),
+                "List the hunks again with interline/review/list.",
+            )
+        })?);
+    }
+    Ok(hunks)
+}
+
+/// The turn that `ask` is about.
+fn turn_of(journal: &Journal, ask: &RevertTurn, hunks: &[HunkAt]) -> Result<TurnId, Failure> {
+    let invalid = |message: &str, hint: &str| Failure::invalid(message, hint);
+    let last = hunks.iter().max().and_then(|(edit, _)| journal.edit(*edit));
+    if let Some(turn) = last.and_then(|edit| edit.turn.clone()) {
+        return Ok(turn);
+    }
+    match (&ask.item_id, &ask.turn_id) {
+        (Some(item), _) => journal.of_revert(item).cloned().ok_or_else(|| {
+            invalid(
+                "That item is neither a revert nor a tool call that changed files.",
+                "Name the item of a revert or a tool call, or a turn.",
+            )
+        }),
+        (None, Some(turn)) if !journal.knows(turn) => Err(Failure::new(
+            FailureKind::UnknownTurn,
+            "This session has no such turn.",
+            "Name a turn from the session's list.",
+        )),
+        (None, Some(turn)) => Ok(turn.clone()),
+        (None, None) => journal.last().cloned().ok_or_else(|| {
+            invalid(
+                "No turn of this session has changes to revert.",
+                "Name a turn, or a revert to restore its changes.",
+            )
+        }),
+    }
+}
+
+/// The files with a wanted hunk, and their edits since the first of these.
+fn by_file(
+    files: &[FileEdits],
+    created: &[String],
+    uris: Option<&[String]>,
+    part: impl Fn(&Edit, usize) -> Part,
+) -> Vec<Work> {
+    let mut works = Vec::new();
+    for file in files {
+        if uris.is_some_and(|uris| uris.iter().all(|uri| key(uri) != file.key)) {
             continue;
         }
-        let logged = Logged {
-            hash: edit.hash.clone(),
-            hunks: edit.hunks.clone(),
+        let parts = |edit: &Edit| (0..edit.hunks.len()).map(|own| part(edit, own)).collect();
+        let mut parts: Vec<Vec<Part>> = file.edits.iter().map(parts).collect();
+        let wanted = |of: &Vec<Part>| of.iter().any(|part| part.wanted());
+        let Some(first) = parts.iter().position(wanted) else {
+            continue;
         };
-        match files.iter_mut().find(|(known, _)| *known == this) {
-            Some((_, work)) => work.edits.push(logged),
-            None => {
-                let work = Work {
-                    uri: edit.uri.clone(),
-                    created: created.iter().any(|made| key(made) == this),
-                    edits: vec![logged],
-                };
-                files.push((this, work));
-            }
-        }
+        parts.drain(..first);
+        works.push(Work {
+            uri: file.uri.clone(),
+            created: file.edits[first].create || created.iter().any(|made| key(made) == file.key),
+            deleted: file.edits[first..].iter().any(|edit| edit.delete),
+            edits: file.logged().split_off(first),
+            parts,
+        });
     }
-    files.into_iter().map(|(_, work)| work).collect()
+    works
 }
 
 /// The file's current text.
-struct Present {
-    located: Located,
-    rope: Rope,
-    revision: Option<Revision>,
+pub(super) struct Present {
+    pub located: Located,
+    pub rope: Rope,
+    pub revision: Option<Revision>,
     /// There is no file.
     missing: bool,
 }
 
 impl From {
+    /// What the session's log says about edits. Read again only if the log has grown.
+    pub(super) async fn journal(&self) -> Result<Arc<Journal>, Failure> {
+        let (path, cache) = (self.log.path().to_owned(), self.journal.clone());
+        let read = tasks::blocking(move || {
+            let length = std::fs::metadata(&path)?.len();
+            let mut cache = cache.lock();
+            if let Some((_, known)) = cache.as_ref().filter(|(known, _)| *known == length) {
+                return Ok(known.clone());
+            }
+            let journal = Arc::new(Journal::open(&path)?);
+            *cache = Some((length, journal.clone()));
+            Ok(journal)
+        });
+        read.await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+            .map_err(|error| unreadable(&error))
+    }
+
     async fn file(&self, work: &Work, task: &Task, item: &ItemId, preview: bool) -> RevertedFile {
         let mut row = RevertedFile {
             uri: work.uri.clone(),
             ..RevertedFile::default()
         };
-        let present = match self.current_text(&work.uri, task.of.is_some()).await {
+        let present = match self
+            .current_text(&work.uri, task.of.is_some() || work.deleted)
+            .await
+        {
             Ok(present) => present,
             Err(reason) => {
                 row.conflicts.push(reason);
@@ -208,19 +287,19 @@ impl From {
             }
         };
         let text = String::from(&present.rope);
-        let taken = revert_edits(&text, &work.edits);
+        let taken = revert_edits(&text, &work.edits, |(edit, own)| work.parts[edit][own]);
         row.conflicts = taken.conflicts;
-        let hunks = lines::difference(&text, &taken.text);
         let plan = Plan {
             base: present.rope.clone(),
-            named: hunks.iter().map(|hunk| hunk.start..hunk.end).collect(),
-            hunks,
+            named: taken.hunks.iter().map(|it| it.start..it.end).collect(),
+            hunks: taken.hunks,
+            strategy: Strategy::Exact,
         };
         if plan.hunks.is_empty() {
             return row;
         }
-        // The turn created it, and it contains nothing by others.
-        let emptied = work.created && taken.text.is_empty();
+        // The turn created it, or had deleted it, and it contains nothing by others.
+        let emptied = (work.created || work.deleted) && taken.text.is_empty();
         if preview {
             let diff = plan.unified(&present.located.display(&self.shared.workspace));
             (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
@@ -250,13 +329,13 @@ impl From {
     }
 
     /// `again`: a missing file may be created again.
-    async fn current_text(&self, uri: &str, again: bool) -> Result<Present, String> {
+    pub(super) async fn current_text(&self, uri: &str, again: bool) -> Result<Present, String> {
         let workspace = self.shared.workspace.clone();
         let located = beneath::locate(&workspace, &self.cwd, uri).map_err(|e| e.to_string())?;
         if let Some(reason) = self.shared.lanes.state(&located.key()).reason() {
             return Err(reason.to_owned());
         }
-        let read = tokio::task::spawn_blocking(move || {
+        let read = tasks::blocking(move || {
             let content = files::read(&workspace, &located);
             (located, content)
         });
@@ -286,17 +365,32 @@ impl From {
             Some(_) => "restore",
             None => "revert",
         };
+        let label = format!("Interline: {what} {}", task.title);
+        self.edit_job(
+            present,
+            plan,
+            (task.turn.clone(), item.clone()),
+            label.trim_end(),
+        )
+    }
+
+    pub(super) fn edit_job(
+        &self,
+        present: Present,
+        plan: Plan,
+        (turn, item): (TurnId, ItemId),
+        label: &str,
+    ) -> EditJob {
         EditJob {
             session: self.session.clone(),
-            turn: task.turn.clone(),
-            item: item.clone(),
-            label: format!("Interline: {what} {}", task.title)
-                .trim_end()
-                .to_owned(),
+            turn,
+            item,
+            label: label.to_owned(),
             located: present.located,
             plan,
             base_revision: present.revision,
             create: present.missing,
+            delete: false,
             closed_files: self.closed_files,
             deadline: DEADLINE,
             workspace: self.shared.workspace.clone(),
@@ -309,7 +403,7 @@ impl From {
 }
 
 /// Why a planned revert did not land, for the user.
-fn reason(outcome: Outcome) -> String {
+pub(super) fn reason(outcome: Outcome) -> String {
     match outcome {
         Outcome::Refused { reason } | Outcome::Blocked { reason } => reason,
         Outcome::Conflict { .. } => "the text changed at the same moment; try again".to_owned(),

@@ -43,6 +43,11 @@ impl Own {
         config.routing.of(mode).filter(|_| self.routed)
     }
 
+    /// Whether a routing setting chooses the model of turns in `mode`.
+    pub fn follows_routing(&self, config: &Config, mode: Mode) -> bool {
+        self.route(config, mode).is_some()
+    }
+
     /// The model of a turn in `mode`. An unavailable one is an error that names the setting, never
     /// another model.
     pub fn model(

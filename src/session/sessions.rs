@@ -20,21 +20,21 @@ use parking_lot::{Mutex, RwLock};
 
 use super::actor::{Handle, Leaving};
 use super::api::{
-    ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
-    StartTurn, StartedTurn,
+    ConfigureSession, DecideHunks, DecidedHunks, ListHunks, PreviewPrompt, PromptPreview,
+    RevertTurn, RevertedTurn, SessionInfo, StartTurn, StartedTurn,
 };
 use super::child::RunningChildren;
 use super::layouts::load_layout;
 use super::preview;
+use super::review::ReviewedFile;
 use super::routing::Own;
 use super::unsaid::{Unsaid, show_or_store};
-use crate::agent::request::facts::Reported;
 use crate::agent::{Conversation, Shared};
 use crate::config::load::Loaded;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId, TurnId};
 use crate::edit::Lanes;
 use crate::env::Env;
-use crate::host::{Host, Nobody};
+use crate::host::{Host, NoClient};
 use crate::knowledge::Caches;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
@@ -45,7 +45,7 @@ use crate::provider::Providers;
 use crate::provider::recording::Recording;
 use crate::tools::Registry;
 use crate::workspace::peers::Peers;
-use crate::workspace::{Uri, Workspace};
+use crate::workspace::{Formatted, Uri, Workspace};
 
 pub use servers::not_logged_in;
 
@@ -83,18 +83,18 @@ impl Sessions {
             trust: TrustStore::new(&env),
             offered: Default::default(),
             client: Mutex::default(),
+            languages: Arc::default(),
             trusted_now: Mutex::default(),
             roles: Mutex::default(),
             unverified: Mutex::default(),
             urls: UrlCache::default(),
             caches: Caches::default(),
-            diagnostics: Mutex::default(),
             env,
             workspace,
         });
         Arc::new(Self {
             shared,
-            host: Arc::new(RwLock::new(Arc::new(Nobody))),
+            host: Arc::new(RwLock::new(Arc::new(NoClient))),
             context: Arc::default(),
             state: Mutex::new(State {
                 settings,
@@ -156,17 +156,6 @@ impl Sessions {
     /// What the editor last reported to show.
     pub fn context(&self) -> EditorContext {
         self.context.lock().clone()
-    }
-
-    /// Replaces the diagnostics that other language servers report for a document.
-    pub fn set_diagnostics(&self, uri: &str, reported: Vec<Reported>) {
-        let key = Uri::new(uri).key();
-        let mut all = self.shared.diagnostics.lock();
-        if reported.is_empty() {
-            all.remove(&key);
-        } else {
-            all.insert(key, reported);
-        }
     }
 
     fn handle(&self, id: &SessionId) -> Result<Handle, Failure> {
@@ -273,6 +262,28 @@ impl Sessions {
             .await?
     }
 
+    /// What is left of a session's changes in the current texts.
+    pub async fn review(&self, ask: ListHunks) -> Result<Vec<ReviewedFile>, Failure> {
+        self.handle(&ask.session_id)?
+            .ask_later(|actor, reply| actor.review(ask, reply))
+            .await?
+    }
+
+    /// Keeps, rejects or amends changes.
+    pub async fn decide(&self, ask: DecideHunks) -> Result<DecidedHunks, Failure> {
+        self.handle(&ask.session_id)?
+            .ask_later(|actor, reply| actor.decide(ask, reply))
+            .await?
+    }
+
+    /// A formatter changed a document when it was saved.
+    pub fn formatted(&self, formatted: &Formatted) {
+        for handle in self.state(|state| state.open.clone()).into_values() {
+            let formatted = formatted.clone();
+            handle.send(move |actor| actor.formatted(formatted));
+        }
+    }
+
     pub async fn preview(&self, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
         if let Some(id) = &ask.session_id {
             let from = self.handle(id)?.ask(|actor| actor.preview_source()).await?;
@@ -342,6 +353,7 @@ impl Sessions {
         if tokio::time::timeout(limit, closing).await.is_err() {
             tracing::warn!("not every session closed within {limit:?}");
         }
-        self.shared.mcp.stop_all(limit).await;
+        let (mcp, languages) = (&self.shared.mcp, &self.shared.languages);
+        tokio::join!(mcp.stop_all(limit), languages.stop_all(limit));
     }
 }

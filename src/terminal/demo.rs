@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::{print, print_part, segments};
 use crate::conversation::sha256;
+use crate::edit::unified_diff::unified_with;
 use crate::env::Env;
 use crate::session::PromptPreview;
 use crate::workspace::Uri;
@@ -296,11 +297,7 @@ impl Play<'_> {
             "{TYPED}{}{UNSAVED}",
             CART.replace("percent / 10", "percent / 100")
         );
-        let diff = similar::TextDiff::from_lines(CART, &text)
-            .unified_diff()
-            .context_radius(2)
-            .header("cart.sh before", "cart.sh after")
-            .to_string();
+        let diff = unified_with(CART, &text, 2, ("cart.sh before", "cart.sh after")).text;
         print(&format!(
             "\nThe buffer now, compared with the original file:\n{diff}"
         ));

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use super::{print, print_json, print_part};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
+use crate::env::tasks;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
     QuestionAnswer, QuestionRequest, SaveResult, Subject,
@@ -116,7 +117,7 @@ impl Host for TerminalHost {
             return ApprovalAnswer::rejected("no terminal to ask on");
         }
         let question = question(&request);
-        let choice = tokio::task::spawn_blocking(move || ask(&question))
+        let choice = tasks::blocking(move || ask(&question))
             .await
             .unwrap_or(ChoiceKind::RejectOnce);
         ApprovalAnswer {
@@ -131,7 +132,7 @@ impl Host for TerminalHost {
         if self.cannot_ask(&format!("Ask: {}", one_line(&request.question))) {
             return Some(QuestionAnswer::declined());
         }
-        let asked = tokio::task::spawn_blocking(move || answer(&request)).await;
+        let asked = tasks::blocking(move || answer(&request)).await;
         Some(asked.unwrap_or_else(|_| QuestionAnswer::cancelled()))
     }
 
@@ -316,6 +317,7 @@ mod tests {
                     uri: "file:///w/a".to_owned(),
                     diff: "+a\u{202e}\n-b".to_owned(),
                     after: String::new(),
+                    files: Vec::new(),
                 },
                 "+a\\u{202e}\n-b",
             ),

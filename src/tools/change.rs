@@ -1,4 +1,4 @@
-//! Shared by `edit` and `write`: the text to plan against, the planned change that policy and the
+//! Shared by the tools that change files: the text to plan against, the planned change that policy and the
 //! user judge, and the text of its outcome.
 
 use std::sync::Arc;
@@ -7,9 +7,14 @@ use futures_util::FutureExt as _;
 use ropey::Rope;
 
 use super::target::{self, CurrentText};
-use super::{Prepared, ToolContext, ToolError, ToolOutput, ToolResult, snippet};
+use super::{
+    Prepared, ProposedFile, Reviewable, ToolContext, ToolError, ToolOutput, ToolResult,
+    plan_errors, read, snippet,
+};
+use crate::config::Review;
 use crate::conversation::FileChange;
 use crate::edit::apply::{DEADLINE, Landed};
+use crate::edit::matching::Strategy;
 use crate::edit::rebase::Conflict;
 use crate::edit::{EditJob, Outcome, Plan, SeenText, apply};
 use crate::host::{Access, Fidelity, Subject};
@@ -17,6 +22,7 @@ use crate::policy::{Decision, Fact};
 use crate::workspace::files::rope_hash;
 use crate::workspace::{Author, FileError, FileKind, Located, Revision};
 
+pub(super) mod several;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +58,7 @@ pub(super) async fn change_base(cx: &ToolContext, located: &Located) -> Result<B
         let path = target::display_name(cx, located);
         return Err(cx.error("results/read-first.md", &[("path", &path)]));
     }
+    target::loaded(cx, located).await?;
     match target::read_current(cx, located).await {
         Ok(present) => Ok(Base::Text {
             seen,
@@ -61,6 +68,37 @@ pub(super) async fn change_base(cx: &ToolContext, located: &Located) -> Result<B
         Err(FileError::Missing) => Ok(Base::Missing),
         Err(error) => Err(target::file_error(cx, located, &error)),
     }
+}
+
+/// A change of a whole text that the model has not read: it gets the text if it may see it.
+pub(super) fn unread(
+    cx: &ToolContext,
+    located: &Located,
+    present: &CurrentText,
+    open: bool,
+) -> ToolError {
+    let path = target::display_name(cx, located);
+    let problem = match open {
+        true => cx.text("results/unread.md", &[("path", &path)]),
+        false => return cx.error("results/read-first.md", &[("path", &path)]),
+    };
+    with_text(cx, located, present, &problem)
+}
+
+/// A problem with a file that the model has not read, and its text.
+pub(super) fn with_text(
+    cx: &ToolContext,
+    located: &Located,
+    present: &CurrentText,
+    problem: &str,
+) -> ToolError {
+    let path = target::display_name(cx, located);
+    let text = read::first_page(cx, &present.rope);
+    target::remember(cx, located.key(), present.seen());
+    cx.error(
+        "results/unread-text.md",
+        &[("problem", &problem), ("path", &path), ("text", &text)],
+    )
 }
 
 /// A change that policy denies.
@@ -94,66 +132,133 @@ pub(super) fn planned(
         plan,
         base_revision,
         create: false,
+        delete: false,
         on_disk: false,
     };
     change.prepared(cx)
 }
 
+/// Plans against the version that the model saw. If that lacks the exact text, plans against the
+/// current one if the model may see it, because the prompt may have shown the user's recent
+/// changes. `exact`: the
+/// plan, or its error, is about an exact match.
+pub(super) fn on_what_was_seen<E>(
+    (seen, present, open): (Option<SeenText>, &CurrentText, bool),
+    plan: impl Fn(&Rope) -> Result<Plan, E>,
+    exact: impl Fn(&Result<Plan, E>) -> bool,
+) -> Result<(Plan, Option<Revision>), E> {
+    let Some(seen) = seen else {
+        return Ok((plan(&present.rope)?, present.revision));
+    };
+    let planned = plan(&seen.rope);
+    if exact(&planned) || !open || seen.rope == present.rope {
+        return Ok((planned?, seen.revision));
+    }
+    match plan(&present.rope) {
+        Ok(plan) if planned.is_err() || plan.strategy == Strategy::Exact => {
+            Ok((plan, present.revision))
+        }
+        Err(error) if planned.is_err() => Err(error),
+        _ => Ok((planned?, seen.revision)),
+    }
+}
+
 /// A new file.
 pub(super) fn created(cx: &ToolContext, located: Located, plan: Plan) -> Prepared {
-    let change = Change {
-        title: format!("Create {}", located.display(&cx.workspace)),
-        located,
-        plan,
-        base_revision: None,
-        create: true,
-        on_disk: !cx.host.creates() && cx.host.fidelity() != Fidelity::Disk,
-    };
-    change.prepared(cx)
+    Change::creation(cx, located, plan).prepared(cx)
 }
 
 /// A planned change of one document.
-struct Change {
-    title: String,
-    located: Located,
-    plan: Plan,
-    base_revision: Option<Revision>,
-    create: bool,
+#[derive(Clone)]
+pub(super) struct Change {
+    pub title: String,
+    pub located: Located,
+    pub plan: Plan,
+    pub base_revision: Option<Revision>,
+    pub create: bool,
+    /// The plan empties the file, which is then deleted.
+    pub delete: bool,
     /// Created on disk, because the editor does not create files on request.
-    on_disk: bool,
+    pub on_disk: bool,
 }
 
 impl Change {
+    /// A new file.
+    pub fn creation(cx: &ToolContext, located: Located, plan: Plan) -> Self {
+        Self {
+            title: format!("Create {}", located.display(&cx.workspace)),
+            located,
+            plan,
+            base_revision: None,
+            create: true,
+            delete: false,
+            on_disk: !cx.host.creates() && cx.host.fidelity() != Fidelity::Disk,
+        }
+    }
+
     fn prepared(self, cx: &ToolContext) -> Prepared {
-        let (located, access) = (self.located.clone(), Access::Write);
-        let diff = self.plan.diff(&located.display(&cx.workspace));
+        let diff = self.diff(cx);
         let subject = Subject::Edit {
-            uri: located.uri.to_string(),
+            uri: self.located.uri.to_string(),
             diff: diff.clone(),
             after: rope_hash(&self.plan.result()),
+            files: Vec::new(),
         };
-        let mut facts = vec![Fact::Path { located, access }];
-        facts.extend(self.on_disk.then_some(Fact::OnDisk));
         Prepared {
-            facts,
+            facts: self.facts(),
             subject: Some(subject),
             diff: Some(diff),
+            reviewable: (cx.config.edits.review == Review::Before).then(|| self.reviewable()),
             ..Prepared::new(self.title.clone(), |cx| self.run(cx).boxed())
         }
     }
 
+    /// The same with the parts that the user keeps.
+    fn reviewable(&self) -> Reviewable {
+        let change = self.clone();
+        Reviewable::new(vec![self.proposed()], move |cx, plans| {
+            let plan = plans.into_iter().next();
+            let plan = plan.unwrap_or_else(|| change.plan.clone());
+            Self { plan, ..change }.prepared(cx)
+        })
+    }
+
+    fn proposed(&self) -> ProposedFile {
+        ProposedFile {
+            located: self.located.clone(),
+            plan: self.plan.clone(),
+            base_revision: self.base_revision,
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let (located, access) = (self.located.clone(), Access::Write);
+        let mut facts = vec![Fact::Path { located, access }];
+        facts.extend(self.on_disk.then_some(Fact::OnDisk));
+        facts
+    }
+
+    fn diff(&self, cx: &ToolContext) -> String {
+        self.plan.diff(&self.located.display(&cx.workspace))
+    }
+
     async fn run(self, cx: &ToolContext) -> ToolResult {
-        let path = target::display_name(cx, &self.located);
-        let lines = hunk_lines(&self.plan);
-        let outcome = apply(EditJob {
+        let outcome = apply(self.job(cx)).await;
+        self.announce(cx, &outcome);
+        self.report(cx).outcome(outcome).await
+    }
+
+    fn job(&self, cx: &ToolContext) -> EditJob {
+        EditJob {
             session: cx.session.clone(),
             turn: cx.turn.clone(),
             item: cx.item.clone(),
-            label: self.title,
+            label: self.title.clone(),
             located: self.located.clone(),
-            plan: self.plan,
+            plan: self.plan.clone(),
             base_revision: self.base_revision,
             create: self.create,
+            delete: self.delete,
             closed_files: cx.config.edits.closed_files,
             deadline: DEADLINE,
             workspace: Arc::clone(&cx.workspace),
@@ -161,21 +266,28 @@ impl Change {
             host: Arc::clone(&cx.host),
             recorder: Arc::clone(&cx.recorder),
             cancel: cx.cancel.clone(),
-        })
-        .await;
+        }
+    }
+
+    /// Tells the user about a file that the editor did not create.
+    fn announce(&self, cx: &ToolContext, outcome: &Outcome) {
         if self.on_disk && matches!(outcome, Outcome::Applied(_)) {
+            let path = target::display_name(cx, &self.located);
             cx.host.message(&format!(
                 "Interline created {path} on disk, because this editor does not create files on request."
             ));
         }
-        let report = OutcomeReport {
+    }
+
+    fn report<'a>(&'a self, cx: &'a ToolContext) -> OutcomeReport<'a> {
+        OutcomeReport {
             cx,
             located: &self.located,
-            path,
+            path: target::display_name(cx, &self.located),
             create: self.create,
-            lines,
-        };
-        report.outcome(outcome).await
+            strategy: self.plan.strategy,
+            lines: hunk_lines(&self.plan),
+        }
     }
 }
 
@@ -193,6 +305,7 @@ struct OutcomeReport<'a> {
     located: &'a Located,
     path: String,
     create: bool,
+    strategy: Strategy,
     lines: Vec<usize>,
 }
 
@@ -247,13 +360,19 @@ impl OutcomeReport<'_> {
             ("removed", &landed.removed.to_string()),
             ("text", shown.trim_end_matches('\n')),
         ];
+        let mut text = self.cx.texts.render(name, &values);
+        if let Some(how) = plan_errors::how(self.cx, self.strategy) {
+            let note = self.cx.text("results/edit-found.md", &[("how", &how)]);
+            text = format!("{text}\n{note}");
+        }
         ToolOutput {
-            text: self.cx.texts.render(name, &values),
+            text,
             files: vec![FileChange {
                 uri: self.located.uri.to_string(),
                 added: landed.added,
                 removed: landed.removed,
                 created: self.create,
+                deleted: false,
             }],
             diff: Some(landed.diff.clone()),
             ..ToolOutput::default()

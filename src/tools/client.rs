@@ -1,6 +1,7 @@
 //! Tools that the client offers: the model calls them and the client answers through
 //! `interline/tool/call`. Its answers are data; consent and modes work as for MCP servers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -56,8 +57,8 @@ impl RemoteTool for ClientTool {
         fence::visible(&self.offer.description)
     }
 
-    fn schema(&self) -> &Value {
-        &self.offer.input_schema
+    fn schema(&self) -> Arc<Value> {
+        self.offer.input_schema.clone()
     }
 
     fn pin(&self) -> &str {

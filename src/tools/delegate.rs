@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -22,7 +21,8 @@ const TITLE: usize = 80;
 
 pub struct Delegate;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// What to do and what to report; it knows nothing else

@@ -3,21 +3,22 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::{self, Base, change_base};
 use super::target::CurrentText;
-use super::{BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, snippet, target};
+use super::{BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, plan_errors, target};
 use crate::conversation::Tier;
+use crate::edit::matching::Strategy;
 use crate::edit::plan::{self, PlanError};
 use crate::edit::{Plan, SeenText};
-use crate::workspace::{FileError, Located, Revision};
+use crate::workspace::{FileError, Revision};
 
 pub struct Edit;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Absolute, relative, or an open document's URI
@@ -28,7 +29,7 @@ pub(super) struct Arguments {
     new_string: String,
     /// Replace all of exactly this many occurrences, counted from the top without overlaps; default
     /// 1
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     expected_count: Option<u32>,
 }
 
@@ -61,10 +62,16 @@ impl BuiltIn for Edit {
                 present,
                 open,
             } => {
+                let unread = seen.is_none() && open;
                 let (plan, revision) =
                     planned(&arguments, seen, &present, open).map_err(|error| {
-                        let rope = open.then_some(&present.rope);
-                        plan_error(cx, &located, rope, &error)
+                        let rope = (open && !unread).then_some(&present.rope);
+                        let problem = plan_errors::of_edit(cx, &located, rope, &error);
+                        let lost = matches!(error, PlanError::NotFound { .. });
+                        match unread && lost {
+                            true => change::with_text(cx, &located, &present, &problem),
+                            false => ToolError::ForModel(problem),
+                        }
                     })?;
                 change::planned(cx, "Edit", located, plan, revision)
             }
@@ -72,8 +79,7 @@ impl BuiltIn for Edit {
     }
 }
 
-/// Plans against the version that the model saw. If that lacks the text, plans against the current
-/// one if the model may see it, because the prompt may have shown the user's recent changes.
+/// An empty text becomes the new one; otherwise the place is where the old one is.
 fn planned(
     arguments: &Arguments,
     seen: Option<SeenText>,
@@ -87,67 +93,11 @@ fn planned(
     let expected = arguments.expected_count.map(|count| count as usize);
     let replace =
         |rope: &Rope| plan::replace(rope, &arguments.old_string, &arguments.new_string, expected);
-    match seen {
-        None => Ok((replace(&present.rope)?, present.revision)),
-        Some(seen) => match replace(&seen.rope) {
-            Ok(plan) => Ok((plan, seen.revision)),
-            Err(PlanError::NotFound { .. }) if open && seen.rope != present.rope => {
-                Ok((replace(&present.rope)?, present.revision))
-            }
-            Err(error) => Err(error),
-        },
-    }
-}
-
-/// Lines shown before and after a similar place.
-const SIMILAR_RADIUS: usize = 4;
-
-/// `rope`: the text to quote, if the model may see it.
-fn plan_error(
-    cx: &ToolContext,
-    located: &Located,
-    rope: Option<&Rope>,
-    error: &PlanError,
-) -> ToolError {
-    let path = target::display_name(cx, located);
-    let similar_places = |lines: &[usize]| {
-        let text = rope.map(|rope| snippet::places(&cx.texts, rope, lines, SIMILAR_RADIUS));
-        text.unwrap_or_default().trim_end_matches('\n').to_owned()
-    };
-    let listed = |lines: &[usize]| {
-        let numbers: Vec<String> = lines.iter().take(20).map(usize::to_string).collect();
-        numbers.join(", ")
-    };
-    match error {
-        PlanError::EmptyOld => cx.error("results/edit-empty.md", &[("path", &path)]),
-        PlanError::Same => cx.error("results/edit-same.md", &[("path", &path)]),
-        PlanError::NotFound { similar } if similar.is_empty() || rope.is_none() => {
-            cx.error("results/edit-not-found.md", &[("path", &path)])
+    change::on_what_was_seen((seen, present, open), replace, |planned| match planned {
+        Ok(plan) => plan.strategy == Strategy::Exact,
+        Err(PlanError::Ambiguous { strategy, .. } | PlanError::Count { strategy, .. }) => {
+            *strategy == Strategy::Exact
         }
-        PlanError::NotFound { similar } => cx.error(
-            "results/edit-not-found-similar.md",
-            &[("path", &path), ("text", &similar_places(similar))],
-        ),
-        PlanError::Ambiguous { lines } => cx.error(
-            "results/edit-ambiguous.md",
-            &[
-                ("path", &path),
-                ("count", &lines.len()),
-                ("lines", &listed(lines)),
-            ],
-        ),
-        PlanError::Count {
-            found,
-            expected,
-            lines,
-        } => cx.error(
-            "results/edit-count.md",
-            &[
-                ("path", &path),
-                ("found", &found),
-                ("expected", &expected),
-                ("lines", &listed(lines)),
-            ],
-        ),
-    }
+        Err(error) => !matches!(error, PlanError::NotFound { .. }),
+    })
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,10 +16,11 @@ use background_results::Action;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, messages, target,
+    ToolSpec, messages, reloaded, target,
 };
 use crate::conversation::{Event, Tier};
 use crate::env::redact::Pieces;
+use crate::env::tasks;
 use crate::host::Subject;
 use crate::knowledge::user_state::UserState;
 use crate::policy::{Fact, paths};
@@ -43,7 +43,8 @@ const TITLE: usize = 160;
 
 pub struct Exec;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     command: Option<String>,
@@ -52,7 +53,7 @@ pub(super) struct Arguments {
     /// Default: the session's directory
     cwd: Option<String>,
     /// Default 120000; with `read`: how long to wait for more
-    #[schemars(range(min = 1, max = LONGEST_MS))]
+    #[cfg_attr(test, schemars(range(min = 1, max = LONGEST_MS)))]
     timeout_ms: Option<u64>,
     /// Start it and return at once
     background: Option<bool>,
@@ -155,7 +156,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
 async fn executed_contents(cx: &ToolContext, command: &str, cwd: &Located) -> Vec<String> {
     let (cx, command, cwd) = (cx.clone(), command.to_owned(), cwd.path.clone());
     let look = move || executed_files::contents(&cx, &command, &cwd);
-    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    tasks::blocking(look).await.unwrap_or_default()
 }
 
 /// Documents of the command's root whose text is not on disk: unsaved ones, and files with a text
@@ -184,7 +185,7 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
             .documents()
             .into_iter()
             .filter(|document| below(&document.uri) && !transcript(&document.uri))
-            .filter(|document| workspace.dirty(document))
+            .filter(|document| workspace.unsaved(document))
             .map(|document| document.uri)
             .collect();
         let held = lanes.held().into_iter().map(|(located, _)| located.uri);
@@ -193,7 +194,7 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
         uris.dedup();
         uris
     };
-    tokio::task::spawn_blocking(find).await.unwrap_or_default()
+    tasks::blocking(find).await.unwrap_or_default()
 }
 
 impl CommandCall {
@@ -230,7 +231,9 @@ impl CommandCall {
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }
-        Ok(finished_output(cx, &finished, self.timeout_ms, &unsaved))
+        let mut output = finished_output(cx, &finished, self.timeout_ms, &unsaved);
+        output.text.push_str(&reloaded::note(cx).await);
+        Ok(output)
     }
 
     fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {

@@ -1,7 +1,6 @@
 //! `glob`: files whose paths match a pattern.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::search::{Job, Search, search_root};
@@ -10,7 +9,8 @@ use crate::conversation::Tier;
 
 pub struct Glob;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// A glob relative to the folder: `**/*.rs`, `src/{a,b}/*.ts`

@@ -1,7 +1,6 @@
 //! `grep`: lines that match, in files and open buffers.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::search::{Job, LINES, Search, search_root};
@@ -11,7 +10,8 @@ use crate::workspace::search::Query;
 
 pub struct Grep;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// A regular expression in Rust's syntax

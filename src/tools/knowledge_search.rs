@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -18,7 +17,8 @@ const HITS: usize = 8;
 
 pub struct KnowledgeSearch;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Words that the passage would have

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::conversation::Tier;
+use crate::env::tasks;
 use crate::knowledge::skills::{self, Found, Skill};
 use crate::prompt::{Texts, fence};
 
@@ -17,7 +17,8 @@ const NAMES: usize = 200;
 
 pub struct LoadSkill;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The skill's name as the list of skills has it
@@ -53,7 +54,7 @@ impl BuiltIn for LoadSkill {
                 )),
             }
         };
-        match tokio::task::spawn_blocking(look).await {
+        match tasks::blocking(look).await {
             // Without facts: the user's trust decides what may be loaded.
             Ok(Ok((title, output))) => Ok(Prepared::done(title, output)),
             Ok(Err(words)) => Err(ToolError::ForModel(words)),

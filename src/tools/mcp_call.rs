@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -38,7 +37,7 @@ pub trait RemoteTool: Send + Sync {
     fn description(&self, texts: &Texts) -> String;
 
     /// JSON Schema of its arguments, in a form that every provider accepts.
-    fn schema(&self) -> &Value;
+    fn schema(&self) -> Arc<Value>;
 
     /// Hash of the server's full description of it.
     fn pin(&self) -> &str;
@@ -95,8 +94,8 @@ impl Tool for NativeTool {
         self.0.description(texts)
     }
 
-    fn schema(&self) -> Value {
-        self.0.schema().clone()
+    fn schema(&self, _texts: &Texts) -> Arc<Value> {
+        self.0.schema()
     }
 
     fn serves(&self) -> Option<&str> {
@@ -126,7 +125,8 @@ pub struct McpCall {
     pub root: PathBuf,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Name of the server

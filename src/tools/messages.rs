@@ -24,6 +24,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::AsksAlways
+        | Reason::ReviewsFirst
         | Reason::UntrustedFolder
         | Reason::OutsideRoots
         | Reason::ExecutesLater
@@ -99,6 +100,9 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::SessionRule => "You allowed exactly this for this session.",
         Reason::Mode(_) => "The session's mode does not allow changes.",
         Reason::AsksAlways => "The setting `approvals` is `ask`.",
+        Reason::ReviewsFirst => {
+            "The setting `edits.review` is `before`: nothing is applied until you keep it."
+        }
         Reason::UntrustedFolder => "This folder is not trusted yet.",
         Reason::OutsideRoots => "It is outside the workspace's folders.",
         Reason::ExecutesLater => {

@@ -6,7 +6,6 @@ use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -168,7 +167,8 @@ fn list(cx: &ToolContext, projects: &[Project]) -> String {
 
 pub struct ProjectCreate;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewProject {
     /// The folder's name, which is the project's
@@ -232,7 +232,8 @@ impl BuiltIn for ProjectCreate {
 
 pub struct ProjectRead;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadArguments {
     /// The project's id or name, as `project_list` has it
@@ -240,10 +241,10 @@ pub(super) struct ReadArguments {
     /// Relative to the project's folder
     path: String,
     /// First line, counted from 1
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     offset: Option<u64>,
     /// Number of lines
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     limit: Option<u64>,
 }
 
@@ -271,7 +272,8 @@ impl BuiltIn for ProjectRead {
 
 pub struct ProjectWrite;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteArguments {
     /// The project's id or name, as `project_list` has it
@@ -305,7 +307,8 @@ impl BuiltIn for ProjectWrite {
 
 pub struct ProjectGlob;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct GlobArguments {
     /// The project's id or name, as `project_list` has it

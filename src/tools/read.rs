@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
+use ropey::Rope;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,19 +18,20 @@ const BYTES: usize = 50 * 1024;
 
 pub struct Read;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Absolute, relative, or an open document's URI
     pub(super) path: String,
     /// First line, counted from 1
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub(super) offset: Option<u64>,
     /// Number of lines
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub(super) limit: Option<u64>,
     /// First character of a long line
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub(super) column: Option<u64>,
 }
 
@@ -73,6 +74,41 @@ impl BuiltIn for Read {
     }
 }
 
+/// The beginning of a text, as a call without limits shows it.
+pub(super) fn first_page(cx: &ToolContext, rope: &Rope) -> String {
+    let wanted = snippet::Wanted {
+        first: 0,
+        column: None,
+        lines: LINES as usize,
+        bytes: BYTES,
+    };
+    page_text(cx, rope, wanted).0
+}
+
+/// The wanted lines, with a note if there are more; whether something was left out.
+fn page_text(cx: &ToolContext, rope: &Rope, wanted: snippet::Wanted) -> (String, bool) {
+    let (first, total) = (wanted.first, snippet::line_count(rope));
+    let page = snippet::page(&cx.texts, rope, wanted);
+    let mut text = page.text;
+    let last = first + page.lines;
+    if total == 0 {
+        text.push_str(&cx.text("results/read-empty.md", &[]));
+    } else if last < total {
+        text.push_str(&cx.text(
+            "results/read-more.md",
+            &[
+                ("first", &(first + 1)),
+                ("last", &last),
+                ("total", &total),
+                ("next", &(last + 1)),
+            ],
+        ));
+    } else {
+        text.pop();
+    }
+    (text, last < total || page.cut)
+}
+
 impl Reading {
     async fn run(self, cx: &ToolContext) -> ToolResult {
         let present = target::read_current(cx, &self.located)
@@ -97,27 +133,13 @@ impl Reading {
             lines: most,
             bytes: BYTES,
         };
-        let page = snippet::page(&cx.texts, &present.rope, wanted);
-        let mut text = page.text;
-        let last = first + page.lines;
-        if total == 0 {
-            text.push_str(&cx.text("results/read-empty.md", &[]));
-        } else if last < total {
-            text.push_str(&cx.text(
-                "results/read-more.md",
-                &[
-                    ("first", &(first + 1)),
-                    ("last", &last),
-                    ("total", &total),
-                    ("next", &(last + 1)),
-                ],
-            ));
-        } else {
-            text.pop();
-        }
+        let (mut text, truncated) = page_text(cx, &present.rope, wanted);
         if present.held {
             text.push('\n');
             text.push_str(&cx.text("results/read-held.md", &[]));
+        } else if present.outdated {
+            text.push('\n');
+            text.push_str(&cx.text("results/read-outdated.md", &[]));
         } else if present.unsaved {
             text.push('\n');
             text.push_str(&cx.text("results/read-unsaved.md", &[]));
@@ -125,7 +147,7 @@ impl Reading {
         target::remember(cx, self.located.key(), present.seen());
         Ok(ToolOutput {
             text,
-            truncated: last < total || page.cut,
+            truncated,
             ..ToolOutput::default()
         })
     }
@@ -134,7 +156,7 @@ impl Reading {
     fn within(
         &self,
         cx: &ToolContext,
-        rope: &ropey::Rope,
+        rope: &Rope,
         line: usize,
         column: u64,
     ) -> Result<usize, ToolError> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    Tool, ask_user, current_time, delegate, edit, exec, glob, grep, knowledge_search, list,
-    load_skill, memory_search, projects, read, save_memory, self_profile, self_skills, send_file,
-    settings, show_image, web_fetch, write, write_todos,
+    Tool, apply_patch, ask_user, code_action, current_time, delegate, diagnostics, edit, exec,
+    glob, grep, knowledge_search, list, load_skill, lookup, memory_search, projects, read,
+    rename_symbol, save_memory, self_profile, self_skills, send_file, settings, show_image,
+    web_fetch, write, write_todos,
 };
 use crate::conversation::{self, ToolFacts};
 use crate::prompt::Texts;
@@ -20,9 +21,12 @@ impl Registry {
     /// The built-in tools.
     pub fn built_in() -> Self {
         let mut registry = Self::default();
+        registry.register(Arc::new(apply_patch::ApplyPatch));
         registry.register(Arc::new(ask_user::AskUser));
+        registry.register(Arc::new(code_action::CodeAction));
         registry.register(Arc::new(current_time::CurrentTime));
         registry.register(Arc::new(delegate::Delegate));
+        registry.register(Arc::new(diagnostics::Diagnostics));
         registry.register(Arc::new(edit::Edit));
         registry.register(Arc::new(exec::Exec));
         registry.register(Arc::new(glob::Glob));
@@ -30,6 +34,7 @@ impl Registry {
         registry.register(Arc::new(knowledge_search::KnowledgeSearch));
         registry.register(Arc::new(list::List));
         registry.register(Arc::new(load_skill::LoadSkill));
+        registry.register(Arc::new(lookup::Lookup));
         registry.register(Arc::new(memory_search::MemorySearch));
         registry.register(Arc::new(projects::ProjectCreate));
         registry.register(Arc::new(projects::ProjectGlob));
@@ -37,6 +42,7 @@ impl Registry {
         registry.register(Arc::new(projects::ProjectRead));
         registry.register(Arc::new(projects::ProjectWrite));
         registry.register(Arc::new(read::Read));
+        registry.register(Arc::new(rename_symbol::RenameSymbol));
         registry.register(Arc::new(save_memory::SaveMemory));
         registry.register(Arc::new(self_profile::SelfDeleteEnv));
         registry.register(Arc::new(self_profile::SelfRename));
@@ -89,7 +95,7 @@ impl Registry {
                 spec: conversation::ToolSpec {
                     name: tool.name().to_owned(),
                     description: tool.description(texts),
-                    input_schema: tool.schema(),
+                    input_schema: tool.schema(texts),
                 },
                 tier: tool.spec().tier,
                 changes: tool.spec().changes,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -20,14 +19,15 @@ use crate::workspace::Uri;
 
 pub struct SaveMemory;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// What it says
-    #[schemars(with = "String", extend("enum" = Kind::ALL.map(Kind::as_str)))]
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = Kind::ALL.map(Kind::as_str))))]
     r#type: Kind,
     /// Where it holds
-    #[schemars(with = "String", extend("enum" = Scope::ALL.map(Scope::as_str)))]
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = Scope::ALL.map(Scope::as_str))))]
     scope: Scope,
     /// One paragraph that can be understood alone, at most 2,000 characters
     text: String,
@@ -101,6 +101,7 @@ impl BuiltIn for SaveMemory {
                     uri: Uri::from_path(&file).to_string(),
                     diff: format!("+- [{name}] {text}\n"),
                     after: sha256(text.as_bytes()),
+                    files: Vec::new(),
                 }
             }),
             ..Prepared::new(title(scope, &text), move |cx| {

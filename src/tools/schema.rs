@@ -1,13 +1,29 @@
 //! Checks arguments: reports unknown, missing and wrongly typed keys by path, and coerces nothing
 //! (P23). The provider has already refused arguments that do not parse (P22, P24).
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{ToolContext, ToolError};
+use crate::config::typed::typed;
+use crate::prompt::Texts;
+
+/// The schemas of the built-in tools that were asked for. They cannot be replaced.
+static PARSED: LazyLock<Mutex<BTreeMap<&'static str, Arc<Value>>>> = LazyLock::new(Mutex::default);
+
+/// The schema of a built-in tool's arguments, parsed once.
+pub(super) fn of_tool(texts: &Texts, name: &'static str) -> Arc<Value> {
+    let parse = || {
+        let json = texts.get(&format!("tools/{name}.json"));
+        Arc::new(serde_json::from_str(json.unwrap_or_default()).unwrap_or_default())
+    };
+    PARSED.lock().entry(name).or_insert_with(parse).clone()
+}
 
 /// The arguments as `T`, which denies unknown fields, or an error that names the place.
 pub(super) fn check<T: DeserializeOwned>(
@@ -17,13 +33,8 @@ pub(super) fn check<T: DeserializeOwned>(
 ) -> Result<T, ToolError> {
     // Serde would accept an array for a struct, field by field.
     let arguments = Value::Object(check_object(cx, tool, arguments)?);
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        let place = if path == "." { "" } else { path.as_str() };
-        let problem = match (place, error.inner().to_string()) {
-            ("", problem) => problem,
-            (place, problem) => format!("`{place}`: {problem}"),
-        };
+    typed(arguments).map_err(|wrong| {
+        let problem = wrong.quoted();
         cx.error(
             "results/arguments-wrong.md",
             &[("tool", &tool), ("problem", &problem)],
@@ -32,7 +43,8 @@ pub(super) fn check<T: DeserializeOwned>(
 }
 
 /// The arguments of a tool without any.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoArguments {}
 
@@ -57,46 +69,4 @@ pub(super) fn check_object(
         Value::Object(arguments) => Ok(arguments),
         _ => Err(cx.error("results/arguments-not-json.md", &[("tool", &tool)])),
     }
-}
-
-/// JSON Schema of arguments: a closed object, in the few keywords that every provider accepts.
-pub(super) fn of<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<T>();
-    closed_object(schema.as_value())
-}
-
-fn closed_object(schema: &Value) -> Value {
-    let fields = schema["properties"].as_object();
-    let fields = fields.into_iter().flatten();
-    let properties: Map<String, Value> = fields
-        .map(|(name, field)| (name.clone(), simplified(field)))
-        .collect();
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": schema.get("required").cloned().unwrap_or_else(|| json!([])),
-        "additionalProperties": false,
-    })
-}
-
-/// The schema of a field or an element, the description last. `null` is not offered for a field
-/// that may be absent.
-fn simplified(schema: &Value) -> Value {
-    if schema["properties"].is_object() {
-        return closed_object(schema);
-    }
-    let mut simple = Map::new();
-    for key in ["type", "items", "enum", "minimum", "maximum", "description"] {
-        let value = match (key, schema.get(key)) {
-            (_, None | Some(Value::Null)) => continue,
-            ("type", Some(Value::Array(types))) => types[0].clone(),
-            ("items", Some(items)) => simplified(items),
-            ("description", Some(Value::String(lines))) => lines.replace('\n', " ").into(),
-            (_, Some(value)) => value.clone(),
-        };
-        simple.insert(key.to_owned(), value);
-    }
-    simple.into()
 }

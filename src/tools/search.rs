@@ -9,9 +9,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 use super::{Prepared, ToolContext, ToolError, ToolOutput, ToolResult, target};
+use crate::env::tasks;
 use crate::host::Access;
 use crate::policy::{Decision, Policy, Reason, paths};
-use crate::workspace::search::{self, Bounds, Found, Matches, Query, SearchError, Visibility};
+use crate::workspace::search::{
+    self, Bounds, Entries, Found, Matches, Query, SearchError, Visibility,
+};
 use crate::workspace::{FileKind, Located, Workspace};
 
 pub(super) const PATHS: usize = 500;
@@ -64,6 +67,14 @@ impl Visibility for SearchVisibility {
         } else {
             self.policy.visible(path)
         }
+    }
+
+    fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
+        if !self.secrets {
+            return self.policy.inside(folder);
+        }
+        let entries = paths::Entries::new(folder, &self.policy.own);
+        Box::new(move |name| !entries.class(name).hidden)
     }
 }
 
@@ -139,7 +150,7 @@ async fn off_thread<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     let flag = CancelOnDrop(Arc::new(AtomicBool::new(false)));
     let shared = Arc::clone(&flag.0);
-    let mut thread = tokio::task::spawn_blocking(move || work(&shared));
+    let mut thread = tasks::blocking(move || work(&shared));
     let joined = tokio::select! {
         joined = tokio::time::timeout(TIME + GRACE, &mut thread) => joined,
         () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),

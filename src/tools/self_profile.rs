@@ -5,7 +5,6 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,7 +22,8 @@ const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).changes().escapes().opt_i
 
 pub struct SelfRename;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewName {
     /// The new name, one line of at most 64 characters
@@ -68,7 +68,8 @@ const SOUL: &str = "SOUL.md";
 
 pub struct SelfUpdateSoul;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSoul {
     /// The whole new text of SOUL.md
@@ -122,14 +123,15 @@ impl BuiltIn for SelfUpdateSoul {
 
 pub struct SelfSetEnv;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewVariable {
     /// Capital letters, digits and `_`, as `NPM_TOKEN`
     name: String,
     // Any type: a type error would quote the value.
     /// Its whole value
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     value: Value,
 }
 
@@ -185,7 +187,8 @@ impl BuiltIn for SelfSetEnv {
 
 pub struct SelfDeleteEnv;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OldVariable {
     /// The variable's name, as the prompt lists it

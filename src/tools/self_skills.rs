@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -116,7 +115,8 @@ fn list(cx: &ToolContext) -> ToolOutput {
 
 pub struct SelfInstallSkill;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
     /// A local folder that has a SKILL.md: absolute, or relative to the session's directory
@@ -218,7 +218,8 @@ fn installed_text(cx: &ToolContext, installed: Installed) -> String {
 
 pub struct SelfUninstallSkill;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Name {
     /// The skill's name as `self_list_skills` has it

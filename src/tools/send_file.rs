@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,7 +17,8 @@ const MOST: u64 = 50 * 1024 * 1024;
 
 pub struct SendFile;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The file

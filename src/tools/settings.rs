@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -82,14 +81,16 @@ pub enum Change {
 
 pub struct Settings;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Get,
     Set,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Show or change
@@ -98,7 +99,7 @@ pub(super) struct Arguments {
     key: String,
     /// For `set`: the new value
     #[serde(default)]
-    #[schemars(with = "Value")]
+    #[cfg_attr(test, schemars(with = "Value"))]
     value: Option<Value>,
 }
 

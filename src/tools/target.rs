@@ -2,13 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ropey::Rope;
 
 use super::{ToolContext, ToolError, suggestions};
 use crate::edit::SeenText;
+use crate::env::tasks;
 use crate::host::Access;
 use crate::policy::{Decision, Fact, decide};
+use crate::workspace::file_state::FileState;
 use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{FileError, FileKind, Located, Revision, Source, beneath, files};
@@ -58,6 +61,8 @@ pub(super) struct CurrentText {
     pub revision: Option<Revision>,
     /// The editor's text differs from the disk.
     pub unsaved: bool,
+    /// The editor still shows the text that the disk had before another program changed it.
+    pub outdated: bool,
     /// The editor holds a planned text that is neither open nor on disk.
     pub held: bool,
 }
@@ -87,6 +92,7 @@ pub(super) async fn read_current(
                 rope,
                 revision: None,
                 unsaved: true,
+                outdated: false,
                 held: true,
             });
         }
@@ -95,16 +101,56 @@ pub(super) async fn read_current(
             Source::Buffer { dirty, .. } => (Some(content.revision), dirty),
             Source::Disk => (None, false),
         };
+        let document = unsaved
+            .then(|| workspace.document_by_key(&located.key()))
+            .flatten();
         Ok(CurrentText {
             rope: content.rope,
             revision,
             unsaved,
+            outdated: document
+                .is_some_and(|document| workspace.file_state(&document) == FileState::Outdated),
             held: false,
         })
     };
-    tokio::task::spawn_blocking(read)
+    tasks::blocking(read)
         .await
         .unwrap_or_else(|error| Err(FileError::Io(std::io::Error::other(error))))
+}
+
+/// How long an editor may take to load a file that changed on disk.
+const LOADING: Duration = Duration::from_secs(2);
+
+/// Waits until the editor has loaded a file that changed on disk. An older text is never edited: the
+/// user could not save it without losing what is on disk.
+pub(super) async fn loaded(cx: &ToolContext, located: &Located) -> Result<(), ToolError> {
+    let key = located.key();
+    let mut watch = cx.workspace.watch(&located.uri);
+    let current = async || {
+        let Some(document) = cx.workspace.document_by_key(&key) else {
+            return true;
+        };
+        let workspace = Arc::clone(&cx.workspace);
+        let state = tasks::blocking(move || workspace.file_state(&document));
+        state.await.is_ok_and(FileState::current)
+    };
+    let loading = async {
+        if !current().await {
+            cx.host.changed_on_disk(std::slice::from_ref(&located.uri));
+        }
+        while !current().await {
+            if watch.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    match tokio::time::timeout(LOADING, loading).await {
+        Ok(()) => Ok(()),
+        Err(_) => {
+            let path = display_name(cx, located);
+            Err(cx.error("results/edit-outdated.md", &[("path", &path)]))
+        }
+    }
 }
 
 pub(super) fn last_seen(cx: &ToolContext, key: &str) -> Option<SeenText> {

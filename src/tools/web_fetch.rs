@@ -7,7 +7,6 @@ mod page;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
@@ -17,6 +16,7 @@ use super::{
 };
 use crate::conversation::Tier;
 use crate::env::Env;
+use crate::env::tasks;
 use crate::host::Subject;
 use crate::http::get::{self, Page};
 use crate::http::guard::{Blocked, Guard};
@@ -36,7 +36,8 @@ const ADDRESS: usize = 2048;
 
 pub struct WebFetch;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// A whole http or https address
@@ -155,7 +156,7 @@ async fn page_output(cx: &ToolContext, page: Page) -> ToolResult {
     let failed = !(200..300).contains(&status);
     let folder = cx.env.dirs.state.join(paths::OUTPUT);
     let keep = if failed { KEEP_ERROR } else { KEEP };
-    let read = tokio::task::spawn_blocking(move || {
+    let read = tasks::blocking(move || {
         let text = page::text(&content_type, &bytes, &url)?;
         let mut capture = Capture::new(keep, &folder);
         capture.push(&without_controls(text.text.trim()));

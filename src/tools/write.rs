@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +12,8 @@ use crate::edit::plan;
 
 pub struct Write;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Absolute, relative, or an open document's URI
@@ -51,9 +51,8 @@ impl BuiltIn for Write {
                 let plan = plan::write(&present.rope, &arguments.content);
                 change::planned(cx, "Write", located, plan, present.revision)
             }
-            Base::Text { .. } => {
-                let path = target::display_name(cx, &located);
-                return Err(cx.error("results/read-first.md", &[("path", &path)]));
+            Base::Text { present, open, .. } => {
+                return Err(change::unread(cx, &located, &present, open));
             }
         })
     }

@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -20,19 +19,21 @@ const LONGEST: usize = 300;
 
 pub struct WriteTodos;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The whole list in order, at most 50 items; an empty list removes the plan
     todos: Vec<Item>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Item {
     /// One step, at most 300 characters
     text: String,
-    #[schemars(extend("description" = Value::Null))]
+    #[cfg_attr(test, schemars(extend("description" = Value::Null)))]
     status: TodoStatus,
 }
 

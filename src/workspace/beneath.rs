@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::file_kind::links;
 use super::open::split;
-use super::resolve::{Resolved, resolve, same_file};
+use super::resolve::{Resolved, identity, resolve};
 use super::roots::containing;
 use super::uri::path_key;
 use super::{FileError, FileKind, Root, Uri, Workspace};
@@ -123,15 +123,28 @@ pub fn locate_path(workspace: &Workspace, path: &Path) -> Located {
 /// the folder's links again.
 pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Located {
     let path = folder.join(name);
-    let link = std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_symlink());
-    if link {
+    let data = std::fs::symlink_metadata(&path);
+    if data.as_ref().is_ok_and(std::fs::Metadata::is_symlink) {
         return locate_path(workspace, &path);
     }
     let resolved = Resolved {
         path,
+        facts: Some(facts(data)),
         ..Resolved::default()
     };
     located(workspace, resolved)
+}
+
+/// The facts about an absolute path where something is or may be open; `None` if there is nothing.
+pub fn locate_existing(workspace: &Workspace, path: &Path) -> Option<Located> {
+    let resolved = resolve(path);
+    let missing = matches!(resolved.facts, Some((FileKind::Missing, _)));
+    // Where the path is relative to the roots takes more calls than finding nothing there.
+    if missing && !workspace.may_be_open(path) {
+        return None;
+    }
+    let located = located(workspace, resolved);
+    (located.kind != FileKind::Missing || located.open).then_some(located)
 }
 
 fn located(workspace: &Workspace, resolved: Resolved) -> Located {
@@ -234,10 +247,10 @@ fn scheme(text: &str) -> Option<&str> {
 /// Like [`containing`], for a spelling of the root's folder that only the file system can identify
 /// (case, normalisation, bind mount).
 fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
+    let known: Vec<_> = roots.iter().map(|root| identity(&root.path)).collect();
     path.ancestors().find_map(|folder| {
-        let index = roots
-            .iter()
-            .position(|root| same_file(&root.path, folder))?;
+        let found = identity(folder)?;
+        let index = known.iter().position(|known| *known == Some(found))?;
         let relative = path.strip_prefix(folder).ok()?;
         Some((index, relative.to_owned()))
     })
@@ -269,7 +282,11 @@ pub(super) fn base(
 }
 
 fn facts_of(path: &Path) -> (FileKind, u64) {
-    match std::fs::symlink_metadata(path) {
+    facts(std::fs::symlink_metadata(path))
+}
+
+fn facts(found: std::io::Result<std::fs::Metadata>) -> (FileKind, u64) {
+    match found {
         Err(_) => (FileKind::Missing, 0),
         Ok(metadata) if metadata.is_file() => (FileKind::File, links(&metadata)),
         Ok(metadata) if metadata.is_dir() => (FileKind::Directory, 1),

@@ -1,12 +1,15 @@
 //! The text of a file, and reading it from the file's bytes.
 
+use std::ffi::OsStr;
 use std::fs::File;
 
 use ropey::Rope;
+use rustix::fs::Stat;
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::dirty::Stamp;
-use super::open::bounded;
+use super::open::{Folder, bounded, refusal};
 use super::text::BOM;
 use super::{FileError, Revision};
 
@@ -61,6 +64,66 @@ pub(super) fn bytes(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
         return Err(FileError::Changed);
     }
     Ok(bytes)
+}
+
+/// Files up to this size are read with one call.
+const BLOCK: usize = 64 * 1024;
+
+/// Reads the regular file `name` of `folder` like [`bytes`], with fewer calls, into a buffer that is
+/// used again and again. Of a binary file it may return only the beginning.
+pub(super) fn read_entry(
+    folder: &Folder,
+    name: &OsStr,
+    most: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<(), FileError> {
+    let (file, before) = folder.file_and_stat(name)?;
+    let length = u64::try_from(before.st_size).unwrap_or(0);
+    if length > most {
+        return Err(FileError::TooLarge {
+            bytes: length,
+            limit: most,
+        });
+    }
+    if buffer.capacity() != BLOCK {
+        *buffer = Vec::with_capacity(BLOCK);
+    }
+    buffer.clear();
+    loop {
+        let read = match rustix::io::read(&file, rustix::buffer::spare_capacity(buffer)) {
+            Err(Errno::INTR) => continue,
+            read => read.map_err(refusal)?,
+        };
+        let have = buffer.len() as u64;
+        if have > most {
+            return Err(FileError::TooLarge {
+                bytes: have,
+                limit: most,
+            });
+        }
+        // Fewer bytes than there was room for, up to the known length: the end. Files in /proc
+        // report length 0.
+        if read == 0 || (have == length && buffer.len() < buffer.capacity()) {
+            break;
+        }
+        if buffer.len() == buffer.capacity() {
+            if memchr::memchr(0, &buffer[have as usize - read..]).is_some() {
+                return Ok(());
+            }
+            let rest = usize::try_from(length - have.min(length)).unwrap_or(0);
+            buffer.reserve_exact(rest.max(BLOCK) + 1);
+        }
+    }
+    let after = rustix::fs::fstat(&file).map_err(refusal)?;
+    let stamp = |it: &Stat| {
+        let identity = (it.st_dev, it.st_ino, it.st_size);
+        let times = (it.st_mtime, it.st_mtime_nsec, it.st_ctime, it.st_ctime_nsec);
+        (identity, times)
+    };
+    match stamp(&before) == stamp(&after) {
+        true => Ok(()),
+        false => Err(FileError::Changed),
+    }
 }
 
 /// The text, and whether it was preceded by a byte order mark.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ropey::Rope;
 
 use super::document::{Document, Revision};
+use super::file_state::Since;
 use super::text::BOM;
 
 /// The outcome of one comparison, and the text and file that it is for.
@@ -59,7 +60,46 @@ fn identity(metadata: &std::fs::Metadata) -> [i64; 4] {
 /// Longer than any file system's clock step (FAT: 2 s).
 const TICK: Duration = Duration::from_secs(3);
 
+/// The text that a buffer and its file last had in common.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub rope: Rope,
+    pub revision: Revision,
+    /// The file then. `None`: it was just saved, and not looked at since.
+    pub stamp: Option<Stamp>,
+}
+
+impl Base {
+    /// What changed since, in a buffer and file that differ. `path`: the file.
+    pub fn since(&mut self, path: &Path, document: &Document) -> Since {
+        let stamp = std::fs::metadata(path).ok().map(|it| Stamp::new(&it));
+        if self.stamp.is_none() {
+            self.stamp.clone_from(&stamp);
+        }
+        let disk = match &stamp {
+            Some(stamp) if self.stamp.as_ref() != Some(stamp) => {
+                same_text(path, stamp.length, &self.rope) != Some(true)
+            }
+            Some(_) => false,
+            None => true,
+        };
+        Since {
+            buffer: self.rope != document.rope,
+            disk,
+        }
+    }
+}
+
 impl Verdict {
+    /// The buffer and the file have the same text.
+    pub fn base(&self, document: &Document) -> Option<Base> {
+        (!self.dirty).then(|| Base {
+            rope: document.rope.clone(),
+            revision: self.revision,
+            stamp: Some(self.stamp.clone()),
+        })
+    }
+
     /// Whether the verdict may be cached: a file written just now can change again with the same
     /// time stamp, because file system clocks are coarse.
     pub fn settled(&self) -> bool {

@@ -70,3 +70,15 @@ pub struct Document {
     /// A session's confirmed edit is among its changes.
     pub agent_touched: bool,
 }
+
+/// The text before `changes` led to `text`.
+pub fn text_before(text: &Rope, changes: &[Change]) -> Rope {
+    let mut text = text.clone();
+    for change in changes.iter().rev() {
+        let start = text.byte_to_char(change.start);
+        let end = text.byte_to_char(change.start + change.inserted.len());
+        text.remove(start..end);
+        text.insert(start, &change.removed);
+    }
+    text
+}

@@ -8,13 +8,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use ropey::Rope;
 use tokio::sync::{Notify, watch};
 
-use super::dirty::Verdict;
+use super::diagnostics::Diagnostics;
+use super::dirty::{Base, Verdict};
+use super::file_state::{FileState, Sides, file_state};
 use super::git::UserGit;
 use super::mirror::{Mirror, Revisions};
 use super::peers::{OpenDocument, Peers};
-use super::resolve::{resolve, same_file};
+use super::resolve::{canonicalize, resolve, same_file};
 use super::text::Encoding;
 use super::{Author, Change, ContentChange, Document, Revision, Root, Uri};
 use crate::env::Env;
@@ -25,6 +28,16 @@ pub struct Workspace {
     /// Notified at each signal of any document.
     any: Notify,
     peers: OnceLock<Peers>,
+    /// What other language servers report.
+    pub diagnostics: Diagnostics,
+}
+
+/// A change that a formatter made when a document was saved.
+#[derive(Clone, Debug)]
+pub struct Formatted {
+    pub uri: Uri,
+    pub before: Rope,
+    pub after: Rope,
 }
 
 #[derive(Default)]
@@ -40,10 +53,30 @@ struct State {
     signals: HashMap<String, watch::Sender<u64>>,
     /// Last comparison with the disk, by key.
     verdicts: HashMap<String, Verdict>,
+    /// The texts that buffers and their files last had in common, by key.
+    bases: HashMap<String, Base>,
     revisions: Revisions,
 }
 
 impl State {
+    /// The buffer and the file have the same text. If both changed since they last had, and nobody
+    /// saved, the editor loaded the file: the changes are the disk's.
+    fn rebase(&mut self, key: &str, base: Base) {
+        let before = self.bases.get(key);
+        if before.is_some_and(|before| before.revision > base.revision) {
+            return;
+        }
+        if let Some(before) = before
+            && before.stamp.is_some()
+            && before.stamp != base.stamp
+            && before.rope != base.rope
+            && let Some(mirror) = self.mirrors.get_mut(key)
+        {
+            mirror.loaded(before.revision, base.revision);
+        }
+        self.bases.insert(key.to_owned(), base);
+    }
+
     fn signal(&mut self, key: &str) {
         if let Some(sender) = self.signals.get(key) {
             sender.send_modify(|count| *count += 1);
@@ -62,6 +95,7 @@ impl Workspace {
             state: Mutex::new(State::default()),
             any: Notify::new(),
             peers: OnceLock::new(),
+            diagnostics: Diagnostics::default(),
         })
     }
 
@@ -113,6 +147,15 @@ impl Workspace {
 
     pub fn home(&self) -> Option<PathBuf> {
         self.state.lock().home.clone()
+    }
+
+    /// The canonical path. Roots are canonical, so they are not looked up again.
+    pub fn canonical(&self, path: &Path) -> std::io::Result<PathBuf> {
+        let root = self.state.lock().roots.iter().any(|root| root.path == path);
+        match root {
+            true => Ok(path.to_path_buf()),
+            false => canonicalize(path),
+        }
     }
 
     /// The innermost root that contains `path`, with links resolved.
@@ -186,7 +229,8 @@ impl Workspace {
     }
 
     /// Does not change the mirrored text. If the saved text differs from it, the mirror is wrong.
-    pub fn did_save(&self, uri: &Uri, text: Option<&str>) {
+    /// Returns what a formatter changed just before.
+    pub fn did_save(&self, uri: &Uri, text: Option<&str>) -> Option<Formatted> {
         let key = self.key(uri);
         let mut state = self.state.lock();
         if let (Some(text), Some((mirror, _))) = (text, state.mirror(&key))
@@ -195,8 +239,25 @@ impl Workspace {
             mirror.lose("the saved text differs from the mirrored one");
         }
         state.verdicts.remove(&key);
+        if let Some(mirror) = state.mirrors.get(&key) {
+            let base = Base {
+                rope: mirror.document.rope.clone(),
+                revision: mirror.document.revision,
+                stamp: None,
+            };
+            state.bases.insert(key.clone(), base);
+        }
+        let formatted = state.mirror(&key).and_then(|(mirror, _)| {
+            let before = mirror.saved()?;
+            Some(Formatted {
+                uri: mirror.document.uri.clone(),
+                before,
+                after: mirror.document.rope.clone(),
+            })
+        });
         self.any.notify_one();
         state.signal(&key);
+        formatted
     }
 
     /// Forgets a closed document's text: from now on the disk is authoritative.
@@ -211,6 +272,7 @@ impl Workspace {
             state.mirrors.remove(&key);
             state.keys.retain(|_, other| *other != key);
             state.verdicts.remove(&key);
+            state.bases.remove(&key);
         }
         self.any.notify_one();
         state.signal(&key);
@@ -250,6 +312,13 @@ impl Workspace {
         let key = self.key(uri);
         let changes = self.state.lock().mirrors.get(&key)?.since(revision)?;
         Some(changes.iter().map(|change| Change::clone(change)).collect())
+    }
+
+    /// The text that the document had at a version of the client, with its revision; `None` if that
+    /// version is unknown or some changes since are not recorded.
+    pub fn at_version(&self, uri: &Uri, version: i32) -> Option<(Revision, Rope)> {
+        let key = self.key(uri);
+        self.state.lock().mirrors.get(&key)?.at_version(version)
     }
 
     /// The revision of the text that the document was opened with, and all changes since, oldest
@@ -315,19 +384,54 @@ impl Workspace {
         let Some(path) = document.uri.path() else {
             return true;
         };
-        let known = self.state.lock().verdicts.get(&document.key).cloned();
-        let verdict = Verdict::compare(&path, document, known.as_ref());
-        let dirty = verdict.as_ref().is_none_or(|verdict| verdict.dirty);
-        if let Some(verdict) = verdict
-            && known.as_ref() != Some(&verdict)
-            && verdict.settled()
-        {
-            let mut state = self.state.lock();
-            if state.mirrors.contains_key(&document.key) {
-                state.verdicts.insert(document.key.clone(), verdict);
-            }
+        let verdict = self.compare(&path, document);
+        verdict.is_none_or(|verdict| verdict.dirty)
+    }
+
+    /// Whether the document has text that is not on disk. False if only the file changed.
+    pub fn unsaved(&self, document: &Document) -> bool {
+        self.file_state(document).unsaved()
+    }
+
+    /// The state of an open document's file. Accesses the disk.
+    pub fn file_state(&self, document: &Document) -> FileState {
+        if document.uri.read_only() {
+            return FileState::Clean;
         }
-        dirty
+        let path = document.uri.path();
+        let same = path.as_ref().and_then(|path| self.compare(path, document));
+        let same = same.map(|verdict| !verdict.dirty);
+        let base = self.state.lock().bases.get(&document.key).cloned();
+        let since = match (base, path) {
+            (Some(mut base), Some(path)) if same != Some(true) => {
+                let looked_at = base.stamp.is_some();
+                let since = base.since(&path, document);
+                if !looked_at {
+                    self.state.lock().bases.insert(document.key.clone(), base);
+                }
+                Some(since)
+            }
+            _ => None,
+        };
+        file_state(Some(Sides { same, since }))
+    }
+
+    /// `None`: there is no readable file.
+    fn compare(&self, path: &Path, document: &Document) -> Option<Verdict> {
+        let known = self.state.lock().verdicts.get(&document.key).cloned();
+        let verdict = Verdict::compare(path, document, known.as_ref())?;
+        let new = known.as_ref() != Some(&verdict) && verdict.settled();
+        let mut state = self.state.lock();
+        if !state.mirrors.contains_key(&document.key) {
+            return Some(verdict);
+        }
+        if let Some(base) = verdict.base(document) {
+            state.rebase(&document.key, base);
+        }
+        if new {
+            state.verdicts.insert(document.key.clone(), verdict.clone());
+        }
+        Some(verdict)
     }
 
     /// The key of `uri`: the one under which the client's spelling was opened, else from the file
@@ -342,6 +446,15 @@ impl Workspace {
     fn fresh_key(&self, uri: &Uri) -> String {
         let key = uri.key();
         self.alias(&key).unwrap_or(key)
+    }
+
+    /// Whether a document might be open under this path or another spelling of it.
+    pub fn may_be_open(&self, path: &Path) -> bool {
+        let name = |path: &Path| path.file_name().map(|name| fold(&name.to_string_lossy()));
+        let wanted = name(path);
+        let state = self.state.lock();
+        let mut keys = state.mirrors.keys();
+        keys.any(|key| name(Path::new(key)) == wanted)
     }
 
     /// The key of an open document that is the same file under another spelling, which happens if
@@ -364,7 +477,7 @@ impl Workspace {
 }
 
 /// Equal for spellings that might be the same file: ignores case and everything but ASCII.
-fn fold(key: &str) -> String {
+pub(super) fn fold(key: &str) -> String {
     key.chars()
         .filter(char::is_ascii)
         .map(|char| char.to_ascii_lowercase())

@@ -55,6 +55,20 @@ pub fn write(
     expected: Option<&str>,
     text: &Rope,
 ) -> Result<(), FileError> {
+    with_job(workspace, located, expected, text, |job| {
+        let (root, relative) = base(workspace, located)?;
+        job.replace(&root, &relative)
+    })
+}
+
+/// Runs `work` on a job for a file below a root that is open nowhere.
+fn with_job(
+    workspace: &Workspace,
+    located: &Located,
+    expected: Option<&str>,
+    text: &Rope,
+    work: impl FnOnce(&replace::Job<'_>) -> Result<(), FileError>,
+) -> Result<(), FileError> {
     let key = located.key();
     let closed = || {
         if workspace.document_by_key(&key).is_some() {
@@ -69,14 +83,20 @@ pub fn write(
     if located.root.is_none() {
         return Err(FileError::Escaped);
     }
-    let (root, relative) = base(workspace, located)?;
-    let job = replace::Job {
+    work(&replace::Job {
         expected,
         text,
         still_closed: &closed,
         leftovers: workspace.peers().map(Peers::leftovers),
-    };
-    job.replace(&root, &relative)
+    })
+}
+
+/// Removes a file on disk. Fails with `Changed` if the hash of its text is not `expected`.
+pub fn remove(workspace: &Workspace, located: &Located, expected: &str) -> Result<(), FileError> {
+    with_job(workspace, located, Some(expected), &Rope::new(), |job| {
+        let (root, relative) = base(workspace, located)?;
+        job.remove(&root, &relative)
+    })
 }
 
 /// The bytes of a file on disk; an error if there are more than `most`.

@@ -1,10 +1,13 @@
 //! Minimal differences between the mirrored text and a full text from the client, so that only the
 //! actual changes of a whole-document notification are recorded. The work is bounded.
 
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::time::Duration;
 
 use ropey::Rope;
-use similar::{Algorithm, DiffOp, DiffableStr as _, capture_diff_slices_deadline};
+use similar::{DiffOp, DiffableStr as _};
+
+use super::diff;
 
 /// One replacement. `start` counts bytes of the text after all earlier pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +28,10 @@ const DEADLINE: Duration = Duration::from_millis(40);
 
 /// Pieces in ascending order that turn `old` into `new`; none if they are equal.
 pub(super) fn differences(old: &Rope, new: &str) -> Vec<Piece> {
-    differences_until(old, new, Instant::now().checked_add(DEADLINE))
+    differences_within(old, new, DEADLINE)
 }
 
-fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Piece> {
+fn differences_within(old: &Rope, new: &str, budget: Duration) -> Vec<Piece> {
     let prefix = common_prefix(old, new);
     let suffix = common_suffix(old, new, prefix);
     let old_middle = slice(old, prefix, old.len_bytes() - suffix);
@@ -52,7 +55,10 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
     if old_lines.len() == 1 && new_lines.len() == 1 {
         return whole(old_middle);
     }
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
+    let mut known = HashMap::new();
+    let old_numbers = diff::numbered(old_lines.iter(), &mut known);
+    let new_numbers = diff::numbered(new_lines.iter(), &mut known);
+    let ops = diff::operations(&old_numbers, &new_numbers, budget);
     let changed = |op: &&DiffOp| !matches!(op, DiffOp::Equal { .. });
     if ops.iter().filter(changed).count() > MOST_PIECES {
         return whole(old_middle);

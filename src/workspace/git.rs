@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::open::{bounded, open_beneath, open_document};
+use super::{FileKind, kind_without_links};
 use crate::env::Env;
 
 /// Most bytes of a `.git` file, `gitdir`, `commondir`, and of a configuration file.
@@ -24,7 +25,12 @@ impl GitFolder {
     /// The repository of the work tree whose canonical top is `top`.
     pub fn find(top: &Path) -> Option<Self> {
         let git = top.join(".git");
-        let own = if std::fs::metadata(&git).ok()?.is_dir() {
+        let kind = kind_without_links(&git);
+        let own = if kind == Some(FileKind::Missing) {
+            return None;
+        } else if kind == Some(FileKind::Directory) {
+            git
+        } else if std::fs::metadata(&git).ok()?.is_dir() {
             std::fs::canonicalize(&git).ok()?
         } else {
             let text = read_small(top, ".git")?;

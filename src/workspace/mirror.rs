@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ropey::Rope;
 
-use super::document::{Author, Change, ContentChange, Document, Revision, SyncState};
+use super::document::{Author, Change, ContentChange, Document, Revision, SyncState, text_before};
+use super::formatting::formats;
 use super::full_text_change::{Piece, differences, slice};
 use super::text::{Encoding, offset};
 use super::uri::Uri;
@@ -18,6 +19,9 @@ const RING_BYTES: usize = 4 * 1024 * 1024;
 const CHANGE_COST: usize = 128;
 /// A change larger than this is not recorded: edits planned before it must be planned again.
 const CHANGE_BYTES: usize = 1024 * 1024;
+
+/// Versions of the client whose texts can be found again.
+const VERSIONS: usize = 256;
 
 /// Allocates revisions: one counter for all documents, so that none is ever reused.
 #[derive(Debug, Default)]
@@ -42,6 +46,10 @@ pub(super) struct Mirror {
     floor: Revision,
     /// The revision of the text that the first didOpen gave.
     opened_at: Revision,
+    /// The revision before the last didChange, until the document is saved.
+    before_change: Option<Revision>,
+    /// The last versions of the client and the revisions of their texts, oldest first.
+    versions: VecDeque<(i32, Revision)>,
 }
 
 impl Mirror {
@@ -70,6 +78,8 @@ impl Mirror {
             ring_bytes: 0,
             floor: at,
             opened_at: at,
+            before_change: None,
+            versions: VecDeque::from([(version, at)]),
         }
     }
 
@@ -123,6 +133,7 @@ impl Mirror {
         next: &mut Revisions,
     ) {
         let last = std::mem::replace(&mut self.document.version, version);
+        self.before_change = Some(self.document.revision);
         let full = changes.iter().rposition(|change| change.range.is_none());
         if full.is_none() {
             if self.document.sync != SyncState::InSync {
@@ -161,6 +172,7 @@ impl Mirror {
             self.heal();
         }
         self.record(pieces, next);
+        self.note_version();
     }
 
     /// Marks the document out of sync; the first reason stays.
@@ -186,6 +198,32 @@ impl Mirror {
         Some((self.opened_at, self.since(self.opened_at)?))
     }
 
+    /// The text at a version of the client, and its revision; `None` if some changes since are not
+    /// recorded.
+    pub fn at_version(&self, version: i32) -> Option<(Revision, Rope)> {
+        let mut known = self.versions.iter().rev();
+        let (_, revision) = known.find(|(known, _)| *known == version)?;
+        let mut rope = self.document.rope.clone();
+        for change in self.since(*revision)?.iter().rev() {
+            let inverse = Piece {
+                start: change.start,
+                removed: change.inserted.clone(),
+                inserted: change.removed.clone(),
+                continues: false,
+            };
+            splice(&mut rope, &inverse);
+        }
+        Some((*revision, rope))
+    }
+
+    fn note_version(&mut self) {
+        if self.versions.len() == VERSIONS {
+            self.versions.pop_front();
+        }
+        let now = (self.document.version, self.document.revision);
+        self.versions.push_back(now);
+    }
+
     pub fn attribute(&mut self, from: Revision, to: Revision, author: &Author) {
         for change in &mut self.ring {
             if from < change.revision && change.revision <= to {
@@ -197,6 +235,31 @@ impl Mirror {
         }
     }
 
+    /// The document was saved. If a formatter made the last change, the text before it.
+    pub fn saved(&mut self) -> Option<Rope> {
+        let from = self.before_change.take()?;
+        let changes = self.since(from)?;
+        let changes: Vec<Change> = changes.iter().map(|it| Change::clone(it)).collect();
+        let users = changes.iter().all(|it| it.author == Author::User);
+        let after = &self.document.rope;
+        let before = text_before(after, &changes);
+        if !users || !formats(&changes, &before, after) {
+            return None;
+        }
+        self.attribute(from, self.document.revision, &Author::Formatter);
+        Some(before)
+    }
+
+    /// The editor loaded the file from disk between these revisions.
+    pub fn loaded(&mut self, from: Revision, to: Revision) {
+        for change in &mut self.ring {
+            let within = from < change.revision && change.revision <= to;
+            if within && change.author == Author::User {
+                Arc::make_mut(change).author = Author::Disk;
+            }
+        }
+    }
+
     /// Replaces the text with one known to be right.
     fn replace_text(&mut self, text: &str, next: &mut Revisions) {
         let pieces = differences(&self.document.rope, text);
@@ -205,6 +268,7 @@ impl Mirror {
         }
         self.heal();
         self.record(pieces, next);
+        self.note_version();
     }
 
     fn heal(&mut self) {

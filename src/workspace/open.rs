@@ -5,13 +5,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::ops::ControlFlow;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd as _;
 use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::RawDir;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{FileError, FileKind};
@@ -30,8 +35,7 @@ pub fn open_beneath(root: &Path, relative: &Path) -> Result<File, FileError> {
         if names(relative)?.is_empty() {
             return Err(FileError::Directory);
         }
-        let folder = open_root(root)?;
-        if let Some(opened) = linux::open(folder.as_fd(), relative, OFlags::RDONLY | SAFE) {
+        if let Some(opened) = linux::open_below(root, relative, OFlags::RDONLY | SAFE) {
             return regular(opened?);
         }
     }
@@ -62,10 +66,24 @@ pub(super) fn open_root(root: &Path) -> Result<OwnedFd, FileError> {
     rustix::fs::open(root, FOLDER, Mode::empty()).map_err(refusal)
 }
 
+/// The folder at `path`, if no part of the path is a link. Only where the kernel can tell.
+pub(super) fn open_plain_folder(path: &Path) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    return linux::direct(path, FOLDER.difference(OFlags::NOFOLLOW))?
+        .ok()
+        .map(File::from);
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// An open folder. Its entries are opened through its descriptor, so they stay the same even if
 /// something in its path is moved or replaced.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
+
+/// Bytes of one call that lists a folder.
+#[cfg(target_os = "linux")]
+const LISTING: usize = 64 * 1024;
 
 /// How a folder is opened.
 const FOLDER: OFlags = OFlags::DIRECTORY
@@ -75,11 +93,17 @@ const FOLDER: OFlags = OFlags::DIRECTORY
 impl Folder {
     /// The folder `relative` below the canonical `root`; no component may be a link.
     pub fn open(root: &Path, relative: &Path) -> Result<Self, FileError> {
-        let root = Self(open_root(root)?);
-        match relative.as_os_str().is_empty() {
-            true => Ok(root),
-            false => root.below(relative),
+        if names(relative)?.is_empty() {
+            return open_root(root).map(Self);
         }
+        #[cfg(target_os = "linux")]
+        {
+            let flags = FOLDER.difference(OFlags::NOFOLLOW);
+            if let Some(opened) = linux::open_below(root, relative, flags) {
+                return opened.map(Self);
+            }
+        }
+        Self(open_root(root)?).below(relative)
     }
 
     /// A folder at any depth below it, without following links.
@@ -108,6 +132,11 @@ impl Folder {
         regular(open_entry(&self.0, name)?)
     }
 
+    /// Like [`Folder::file`], with the metadata that the check looked at.
+    pub(super) fn file_and_stat(&self, name: &OsStr) -> Result<(File, Stat), FileError> {
+        regular_and_stat(open_entry(&self.0, name)?)
+    }
+
     /// Names and kinds of its entries, in the file system's order; `None` for a link.
     pub fn entries(
         &self,
@@ -119,19 +148,63 @@ impl Folder {
                 return None;
             }
             let name = OsString::from_vec(name.to_vec());
-            let kind = match entry.file_type() {
-                // Some file systems do not report the type.
-                FileType::Unknown => FileType::from_raw_mode(stat(&self.0, &name)?.st_mode),
-                kind => kind,
-            };
-            let kind = match kind {
-                FileType::Symlink => None,
-                FileType::RegularFile => Some(FileKind::File),
-                FileType::Directory => Some(FileKind::Directory),
-                _ => Some(FileKind::Special),
-            };
+            let kind = self.kind(&name, entry.file_type())?;
             Some((name, kind))
         }))
+    }
+
+    /// Like [`Folder::entries`], without an allocation for each entry. `buffer` is for the kernel's
+    /// answers.
+    #[cfg(target_os = "linux")]
+    pub fn each_entry(
+        &self,
+        buffer: &mut Vec<u8>,
+        visit: &mut dyn FnMut(&OsStr, Option<FileKind>) -> ControlFlow<()>,
+    ) -> Result<(), FileError> {
+        buffer.clear();
+        buffer.reserve(LISTING);
+        rustix::fs::seek(&self.0, rustix::fs::SeekFrom::Start(0)).map_err(refusal)?;
+        let mut listing = RawDir::new(&self.0, buffer.spare_capacity_mut());
+        while let Some(entry) = listing.next() {
+            // A folder deleted meanwhile has no further entries.
+            let Ok(entry) = entry else { break };
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "."
+                && name != ".."
+                && let Some(kind) = self.kind(name, entry.file_type())
+                && visit(name, kind).is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn each_entry(
+        &self,
+        _: &mut Vec<u8>,
+        visit: &mut dyn FnMut(&OsStr, Option<FileKind>) -> ControlFlow<()>,
+    ) -> Result<(), FileError> {
+        let mut entries = self.entries()?;
+        let _ = entries.try_for_each(|(name, kind)| visit(&name, kind));
+        Ok(())
+    }
+
+    /// The kind of an entry whose listing says `kind`: `Some(None)` for a link, `None` if it is
+    /// gone.
+    fn kind(&self, name: &OsStr, kind: FileType) -> Option<Option<FileKind>> {
+        let kind = match kind {
+            // Some file systems do not report the type.
+            FileType::Unknown => FileType::from_raw_mode(stat(&self.0, name)?.st_mode),
+            kind => kind,
+        };
+        Some(match kind {
+            FileType::Symlink => None,
+            FileType::RegularFile => Some(FileKind::File),
+            FileType::Directory => Some(FileKind::Directory),
+            _ => Some(FileKind::Special),
+        })
     }
 
     /// A folder of our own in it; created for the user only if missing.
@@ -187,9 +260,13 @@ pub(super) fn open_entry(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, File
 
 /// The file, if the descriptor is that of a regular file.
 pub(super) fn regular(opened: OwnedFd) -> Result<File, FileError> {
+    regular_and_stat(opened).map(|(file, _)| file)
+}
+
+fn regular_and_stat(opened: OwnedFd) -> Result<(File, Stat), FileError> {
     let stat = rustix::fs::fstat(&opened).map_err(refusal)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(File::from(opened)),
+        FileType::RegularFile => Ok((File::from(opened), stat)),
         FileType::Directory => Err(FileError::Directory),
         FileType::Symlink => Err(FileError::Escaped),
         _ => Err(FileError::Special),
@@ -291,16 +368,45 @@ pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
     use std::path::Path;
 
-    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     use rustix::io::Errno;
 
-    use super::{FileError, refusal};
+    use super::{FileError, open_root, refusal};
 
     /// The kernel returns EAGAIN if a rename raced with the walk; after that the slow walk decides.
     const TRIES: usize = 8;
+
+    /// Opens `relative`, plain names only, below `root`: in one call if no part of the whole path is
+    /// a link, because then it leads where it says. A link above the root may be legitimate.
+    pub fn open_below(
+        root: &Path,
+        relative: &Path,
+        flags: OFlags,
+    ) -> Option<Result<OwnedFd, FileError>> {
+        if let Some(opened) = direct(&root.join(relative), flags) {
+            return Some(opened.map_err(refusal));
+        }
+        match open_root(root) {
+            Ok(folder) => open(folder.as_fd(), relative, flags),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Opens an absolute path of which no part is a link; `None` if that is unknown.
+    pub fn direct(path: &Path, flags: OFlags) -> Option<rustix::io::Result<OwnedFd>> {
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        if !path.is_absolute() {
+            return None;
+        }
+        match openat2(CWD, path, flags, Mode::empty(), resolve) {
+            Err(Errno::LOOP | Errno::NAMETOOLONG) => None,
+            Err(Errno::AGAIN | Errno::INTR | Errno::NOSYS | Errno::PERM) => None,
+            result => Some(result),
+        }
+    }
 
     /// `None` where the kernel or a sandbox has no `openat2`.
     pub fn open(
@@ -313,7 +419,8 @@ mod linux {
         for _ in 0..TRIES {
             match openat2(root, relative, flags, Mode::empty(), resolve) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(Errno::NOSYS | Errno::PERM) => return None,
+                // Also for a path that is longer than one call may name.
+                Err(Errno::NOSYS | Errno::PERM | Errno::NAMETOOLONG) => return None,
                 result => return Some(result.map_err(refusal)),
             }
         }

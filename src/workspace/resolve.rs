@@ -20,7 +20,7 @@ pub(super) struct Resolved {
     /// Links form a loop; `path` is where following them stopped.
     pub looped: bool,
     /// What is at `path`, and its number of links, if the search for links found out.
-    pub facts: Option<(FileKind, u64)>,
+    pub facts: Option<Facts>,
 }
 
 /// Resolves an absolute path.
@@ -28,16 +28,36 @@ pub(super) fn resolve(path: &Path) -> Resolved {
     if let Some(facts) = facts_without_links(path) {
         return Resolved {
             path: path.components().collect(),
-            facts: Some(facts),
+            facts: Some(facts.unwrap_or(MISSING)),
             ..Resolved::default()
         };
     }
     by_component(path)
 }
 
-/// What is at `path`, if the kernel, which stops at the first link, met none as far as it exists.
+/// Like [`std::fs::canonicalize`].
+pub fn canonicalize(path: &Path) -> std::io::Result<PathBuf> {
+    match facts_without_links(path) {
+        Some(found) => found.map(|_| path.components().collect()),
+        None => std::fs::canonicalize(path),
+    }
+}
+
+/// What is at `path`; `None` if a link is on the way or at its end, or if that is unknown.
+pub fn kind_without_links(path: &Path) -> Option<FileKind> {
+    let found = facts_without_links(path)?;
+    Some(found.unwrap_or(MISSING).0)
+}
+
+/// What is at a path, and its number of links.
+type Facts = (FileKind, u64);
+
+const MISSING: Facts = (FileKind::Missing, 0);
+
+/// What is at `path`, or why there is nothing. `None` if the kernel, which stops at the first link,
+/// met one, or cannot tell.
 #[cfg(target_os = "linux")]
-fn facts_without_links(path: &Path) -> Option<(FileKind, u64)> {
+fn facts_without_links(path: &Path) -> Option<std::io::Result<Facts>> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
     use rustix::io::Errno;
     let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
@@ -48,19 +68,19 @@ fn facts_without_links(path: &Path) -> Option<(FileKind, u64)> {
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Ok(found) => {
             let found = fstat(found).ok()?;
-            Some(match FileType::from_raw_mode(found.st_mode) {
+            Some(Ok(match FileType::from_raw_mode(found.st_mode) {
                 FileType::RegularFile => (FileKind::File, found.st_nlink),
                 FileType::Directory => (FileKind::Directory, 1),
                 _ => (FileKind::Special, 1),
-            })
+            }))
         }
-        Err(Errno::NOENT | Errno::NOTDIR) => Some((FileKind::Missing, 0)),
+        Err(error @ (Errno::NOENT | Errno::NOTDIR)) => Some(Err(error.into())),
         Err(_) => None,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn facts_without_links(_: &Path) -> Option<(FileKind, u64)> {
+fn facts_without_links(_: &Path) -> Option<std::io::Result<Facts>> {
     None
 }
 
@@ -97,11 +117,14 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
 /// Whether two existing paths name the same file, including spellings that differ in case or
 /// normalisation on file systems that ignore it, and bind mounts.
 pub(super) fn same_file(a: &Path, b: &Path) -> bool {
+    identity(a).is_some_and(|a| Some(a) == identity(b))
+}
+
+/// Device and inode of what is at a path.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
-    match (std::fs::symlink_metadata(a), std::fs::symlink_metadata(b)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
+    let data = std::fs::symlink_metadata(path).ok()?;
+    Some((data.dev(), data.ino()))
 }
 
 #[cfg(test)]

@@ -1,20 +1,25 @@
 //! Listing, globbing and searching in process, with ignore rules. Open buffers take precedence over
 //! files. Results are in path order and capped, and report whether the cap was reached.
 
+mod crew;
+mod hits;
 mod lines;
 mod rules;
+mod shown;
+mod tour;
 mod types;
 mod walk;
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{FileKind, Located, Workspace};
-use lines::Collector;
-pub use types::{Bounds, Found, Line, Matches, Query, SearchError, Visibility};
-use walk::{Entry, Walk};
+use hits::{Hit, Hits};
+use lines::Pattern;
+pub use shown::Shown;
+pub use types::{Bounds, Entries, Found, Line, Matches, Query, SearchError, Visibility};
+use walk::Walk;
 
 /// The entries of one folder (`true` = folder), without ignored ones.
 pub fn list(
@@ -24,22 +29,25 @@ pub fn list(
     cap: usize,
     bounds: &Bounds<'_>,
 ) -> Result<Found, SearchError> {
-    let mut found = Found::default();
     existing_folder(folder)?;
+    let hits = Hits::new(cap);
     let walk = Walk {
         workspace,
         folder,
         visible,
         bounds,
         shallow: true,
+        wanted: &|_| true,
+        visit: &|| {
+            Box::new(|entry| {
+                let shown = !entry.link || link_is_visible(visible, entry.path);
+                shown.then_some(Hit::Path(entry.folder))
+            })
+        },
+        hits: &hits,
     };
-    found.late = walk.run(&mut |entry: Entry<'_>| {
-        if entry.link && !link_is_visible(visible, &entry.path) {
-            return ControlFlow::Continue(());
-        }
-        found.add(entry.path, entry.folder, cap)
-    })?;
-    Ok(found)
+    let late = crew::run(&walk)?;
+    Ok(paths(hits, cap, late))
 }
 
 /// Files below `folder` whose path relative to it matches the glob. A pattern without `/` is
@@ -53,23 +61,20 @@ pub fn glob(
     bounds: &Bounds<'_>,
 ) -> Result<Found, SearchError> {
     let matcher = compile_glob(pattern)?;
-    let mut found = Found::default();
-    let base = existing_folder(folder)?;
+    existing_folder(folder)?;
+    let hits = Hits::new(cap);
     let walk = Walk {
         workspace,
         folder,
         visible,
         bounds,
         shallow: false,
+        wanted: &|relative| matcher.is_match(relative),
+        visit: &|| Box::new(|_| Some(Hit::Path(false))),
+        hits: &hits,
     };
-    found.late = walk.run(&mut |entry: Entry<'_>| {
-        let relative = entry.path.strip_prefix(base).unwrap_or(&entry.path);
-        if entry.folder || entry.link || !matcher.is_match(relative) {
-            return ControlFlow::Continue(());
-        }
-        found.add(entry.path, false, cap)
-    })?;
-    Ok(found)
+    let late = crew::run(&walk)?;
+    Ok(paths(hits, cap, late))
 }
 
 /// Searches a file or all files below a folder; an open buffer's text replaces its file's.
@@ -80,7 +85,8 @@ pub fn grep(
     visible: &dyn Visibility,
     bounds: &Bounds<'_>,
 ) -> Result<Matches, SearchError> {
-    let mut collector = Collector::new(query)?;
+    let pattern = Pattern::new(query)?;
+    let hits = Hits::new(query.cap);
     let matcher = query.glob.as_deref().map(compile_glob).transpose()?;
     if place.kind != FileKind::Directory {
         if place.kind == FileKind::Missing && !place.open {
@@ -89,8 +95,10 @@ pub fn grep(
         if place.path.is_absolute() && !visible.visible(&place.path) {
             return Ok(Matches::default());
         }
-        collector.search_place(workspace, place)?;
-        return Ok(collector.matches);
+        if let Some(hit) = pattern.collector().search_place(workspace, place)? {
+            hits.add(place.path.clone(), hit);
+        }
+        return Ok(lines(hits, query.cap, false));
     }
     let walk = Walk {
         workspace,
@@ -98,17 +106,52 @@ pub fn grep(
         visible,
         bounds,
         shallow: false,
+        wanted: &|relative| matcher.as_ref().is_none_or(|glob| glob.is_match(relative)),
+        visit: &|| {
+            let mut collector = pattern.collector();
+            Box::new(move |entry| collector.search_entry(&entry))
+        },
+        hits: &hits,
     };
-    let late = walk.run(&mut |entry: Entry<'_>| {
-        let relative = entry.path.strip_prefix(&place.path).unwrap_or(&entry.path);
-        let wanted = matcher.as_ref().is_none_or(|glob| glob.is_match(relative));
-        if entry.folder || entry.link || !wanted {
-            return ControlFlow::Continue(());
+    let late = crew::run(&walk)?;
+    Ok(lines(hits, query.cap, late))
+}
+
+/// The first `cap` paths.
+fn paths(hits: Hits, cap: usize, late: bool) -> Found {
+    let mut found = Found {
+        late,
+        ..Found::default()
+    };
+    for (path, hit) in hits.in_order() {
+        if found.paths.len() == cap {
+            found.capped = true;
+            break;
         }
-        collector.search_entry(&entry)
-    })?;
-    collector.matches.late = late;
-    Ok(collector.matches)
+        found.paths.push((path, matches!(hit, Hit::Path(true))));
+    }
+    found
+}
+
+/// The first `cap` lines.
+fn lines(hits: Hits, cap: usize, late: bool) -> Matches {
+    let mut matches = Matches {
+        late,
+        ..Matches::default()
+    };
+    for (_, hit) in hits.in_order() {
+        match hit {
+            Hit::Lines(lines) => matches.lines.extend(lines),
+            Hit::Skipped => matches.skipped += 1,
+            Hit::Path(_) => {}
+        }
+        if matches.lines.len() > cap {
+            matches.lines.truncate(cap);
+            matches.capped = true;
+            break;
+        }
+    }
+    matches
 }
 
 fn compile_glob(pattern: &str) -> Result<GlobMatcher, SearchError> {

@@ -221,6 +221,43 @@ fn a_client_without_files_has_its_edits_on_disk() {
     }
 }
 
+/// An edit has its diff and its place; what it changed is reverted, restored, and reverted by call.
+#[test]
+fn what_a_turn_changed_is_reverted_and_restored_by_commands() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("//- /a.txt\none\ntwo\nthree\n");
+    let mut client = Client::start(&stage, &model);
+    client.user.push_back(ALLOW);
+    let session = client.session(&stage.root());
+    client.prompt(&session, "shorten it");
+    let path = stage.path("a.txt").display().to_string();
+    let updates = client.all("tool_call_update");
+    let edit = updates.iter().rfind(|it| it["kind"] == "edit").unwrap();
+    assert_eq!(edit["locations"][0]["path"], path);
+    assert_eq!(edit["content"][0]["newText"], "one\n2\nthree\n");
+    let call = edit["toolCallId"].as_str().unwrap().to_owned();
+    let by_call = format!("/revert {call}");
+    for (command, text) in [
+        ("/revert", "one\ntwo\nthree\n"),
+        ("/redo", "one\n2\nthree\n"),
+        ("/revert a.txt", "one\ntwo\nthree\n"),
+        ("/redo", "one\n2\nthree\n"),
+        (&by_call, "one\ntwo\nthree\n"),
+    ] {
+        assert_eq!(client.prompt(&session, command), "end_turn");
+        assert_eq!(stage.read("a.txt"), text, "{command}");
+    }
+    let card = client.all("tool_call").pop().unwrap();
+    assert_eq!(
+        (&card["title"], &card["kind"]),
+        (&json!("Revert"), &json!("edit"))
+    );
+    assert_eq!(card["content"][0]["newText"], "one\ntwo\nthree\n");
+    assert_eq!(card["locations"][0]["path"], path);
+    let commands = client.all("available_commands_update")[0].to_string();
+    assert!(commands.contains("\"revert\"") && commands.contains("\"redo\""));
+}
+
 #[test]
 fn a_new_file_is_made_by_the_client() {
     let input = json!({ "path": "new/b.txt", "content": "hello\n" });

@@ -38,6 +38,8 @@ pub struct Launch<'a> {
     trust: bool,
     /// Below the stage's workspace.
     folder: String,
+    /// The program that starts ours, with its arguments.
+    under: Vec<String>,
 }
 
 impl<'a> Launch<'a> {
@@ -50,6 +52,7 @@ impl<'a> Launch<'a> {
             process_id: std::process::id().into(),
             trust: true,
             folder: String::new(),
+            under: Vec::new(),
         }
     }
 
@@ -66,6 +69,12 @@ impl<'a> Launch<'a> {
     /// Opens only this folder of the workspace.
     pub fn opening(mut self, folder: &str) -> Self {
         self.folder = folder.to_owned();
+        self
+    }
+
+    /// Lets another program start ours.
+    pub fn under(mut self, words: Vec<String>) -> Self {
+        self.under = words;
         self
     }
 
@@ -99,7 +108,8 @@ impl<'a> Launch<'a> {
 
     /// Starts the program and sends nothing.
     pub fn silent(self) -> Editor {
-        let process = Process::start(&["lsp"], &self.environment, &self.stage.path(&self.folder));
+        let (place, environment) = (self.stage.path(&self.folder), &self.environment);
+        let process = Process::start(&self.under, &["lsp"], environment, &place);
         Editor {
             process,
             profile: self.profile,
@@ -293,6 +303,11 @@ impl Editor {
                 if !self.profile.expects(&method) {
                     self.unexpected(format!("notification {message}"));
                 }
+                if self.script.reloads && method == "interline/workspace/didChangeOnDisk" {
+                    for uri in message["params"]["uris"].as_array().into_iter().flatten() {
+                        self.reload_uri(uri.as_str().unwrap_or_default());
+                    }
+                }
                 self.notes.push(message);
             }
             (None, None) => self.unexpected(format!("not a message: {message}")),
@@ -429,10 +444,36 @@ impl Editor {
 
     pub fn save_uri(&mut self, uri: &str) {
         self.flush(uri);
+        self.format(uri);
         let buffer = self.buffers.get_mut(uri).expect("an open buffer");
         buffer.write();
         let params = json!({ "textDocument": { "uri": uri } });
         self.notify("textDocument/didSave", params);
+    }
+
+    fn format(&mut self, uri: &str) {
+        let Some(formatter) = self.script.formatter else {
+            return;
+        };
+        let text = &self.buffers[uri].text;
+        let new = formatter(text);
+        if new != *text {
+            let end = text.len();
+            self.change(uri, &[Splice { start: 0, end, new }]);
+            self.flush(uri);
+        }
+    }
+
+    /// Reads an open document again from disk.
+    pub fn reload(&mut self, name: &str) {
+        let uri = self.uri(name);
+        self.reload_uri(&uri);
+    }
+
+    fn reload_uri(&mut self, uri: &str) {
+        let new = Buffer::load(uri, 0).text;
+        let end = self.buffers[uri].text.len();
+        self.change(uri, &[Splice { start: 0, end, new }]);
     }
 
     pub fn close(&mut self, name: &str) {

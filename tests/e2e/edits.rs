@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::editor::Profile;
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
+use crate::patches;
 
 #[test]
 fn an_unsaved_open_buffer_is_read_and_edited() {
@@ -179,4 +180,63 @@ fn text_beyond_the_first_plane_is_edited_in_every_encoding() {
         editor.run("swap");
         assert_eq!(editor.text("a.txt"), "😀 𝄞𝄞é ß\n", "{encoding}");
     }
+}
+
+/// Every twelfth folder of `tests/fixtures/edits`, of those with one file.
+#[test]
+fn fixtures_hold_for_the_program_with_an_open_buffer() {
+    let all = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/edits");
+    let folders = std::fs::read_dir(all).expect("fixtures");
+    let folders = folders.map(|entry| entry.expect("a folder").path());
+    let mut folders: Vec<_> = folders
+        .filter(|path| path.join("input").is_file())
+        .collect();
+    folders.sort();
+    for folder in folders.iter().step_by(12) {
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a fixture");
+        let wanted: serde_json::Value = serde_json::from_str(&read("call.json")).expect("JSON");
+        let tool = wanted["tool"].as_str().expect("a tool");
+        let call = Reply::call(tool, wanted["arguments"].clone());
+        let unread = wanted["unread"] == true;
+        let first = if unread {
+            Reply::call("list", json!({}))
+        } else {
+            Reply::read("file.txt")
+        };
+        let model = Model::steps(vec![first, call]);
+        let stage = patches::stage("");
+        stage.write("file.txt", read("input"));
+        let mut editor = stage.editor(&model);
+        editor.open("file.txt");
+        let turn = editor.run("go");
+        let refused = folder.join("refused").exists();
+        let (status, after) = if refused {
+            ("failed", "input")
+        } else {
+            ("completed", "expected")
+        };
+        assert_eq!(turn.statuses(), ["completed", status], "{folder:?}");
+        assert_eq!(editor.text("file.txt"), read(after), "{folder:?}");
+        assert!(
+            !refused || turn.text().contains(read("refused").trim_end()),
+            "{folder:?}"
+        );
+    }
+}
+
+#[test]
+fn an_edit_that_was_found_loosely_says_how_and_keeps_the_files_indentation() {
+    let model = Model::edits("a.rs", "if x {\n    y();\n}\n", "if x {\n    z();\n}\n");
+    let stage = Stage::new("//- /a.rs\nfn a() {\n    if x {\n        y();\n    }\n}\n");
+    let mut editor = stage.editor(&model);
+    editor.open("a.rs");
+    let turn = editor.run("go");
+    let text = "fn a() {\n    if x {\n        z();\n    }\n}\n";
+    assert_eq!(editor.text("a.rs"), text);
+    assert!(
+        turn.text()
+            .contains("It was found with another indentation"),
+        "{}",
+        turn.text()
+    );
 }

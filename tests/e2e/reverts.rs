@@ -146,7 +146,7 @@ fn a_revert_without_changes_says_so_and_does_nothing() {
         (json!({}), "invalid"),
         (json!({ "turnId": "never" }), "unknownTurn"),
         (json!({ "itemId": "never" }), "invalid"),
-        (json!({ "hunkIds": ["h"] }), "unsupported"),
+        (json!({ "hunkIds": ["h"] }), "invalid"),
     ];
     for (more, kind) in kinds {
         let error = editor.refused("interline/turn/revert", ask(more));

@@ -213,7 +213,7 @@ fn methods_that_are_not_built_say_unsupported() {
     let model = Model::says("ok");
     let mut editor = stage.editor(&model);
     let session = editor.session();
-    let methods = ["review/list", "review/decide"];
+    let methods = ["debug"];
     for method in methods {
         let params = json!({ "sessionId": session, "decisions": [] });
         let error = editor.refused(&format!("interline/{method}"), params);

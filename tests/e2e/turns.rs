@@ -395,6 +395,28 @@ fn search_sees_unsaved_text_and_answers_in_path_order() {
     assert!(a.is_some() && a < m && !text.contains("z.txt"), "{text}");
 }
 
+/// Several threads search, and the answer is the same each time.
+#[test]
+fn a_search_of_many_folders_shows_the_first_results_in_path_order() {
+    let stage = Stage::new(TEXT);
+    let path = |n: usize| format!("{}/{}/{n:04}.txt", n / 300, n / 30 % 10);
+    for n in 0..2_000 {
+        stage.write(&path(n), "needle\n");
+    }
+    let grep = || Reply::call("grep", json!({ "pattern": "needle" }));
+    let glob = || Reply::call("glob", json!({ "pattern": "*.txt" }));
+    let model = Model::steps(vec![grep(), glob(), grep(), glob()]);
+    stage.editor(&model).run("look");
+    let begins = |result: &str, lines: Vec<String>| result.starts_with(&lines.join("\n"));
+    for n in [1, 3] {
+        let result = model.request(n).result();
+        let lines = (0..200).map(|n| format!("{}:1:needle", path(n))).collect();
+        assert!(begins(&result, lines), "{result}");
+        let result = model.request(n + 1).result();
+        assert!(begins(&result, (0..500).map(path).collect()), "{result}");
+    }
+}
+
 /// An answer is stopped at the user's cost limit; its text is kept and counted.
 #[test]
 fn an_answer_is_stopped_where_it_costs_too_much() {

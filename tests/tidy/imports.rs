@@ -13,7 +13,7 @@ const ROWS: [&[&str]; 14] = [
     &["tools"],
     &["prompt", "provider"],
     &["knowledge"],
-    &["edit"],
+    &["edit", "languages"],
     &["host"],
     &["policy"],
     &["workspace"],
@@ -25,9 +25,7 @@ const ROWS: [&[&str]; 14] = [
 const FUZZ: &str = "fuzz";
 
 /// A crate that only some modules may name: the rest of the code speaks our own types.
-const OWNED: [(&str, &str); 4] = [
-    ("tower_lsp", "src/lsp"),
-    ("lsp_types", "src/lsp"),
+const OWNED: [(&str, &str); 2] = [
     ("agent_client_protocol_schema", "src/acp"),
     ("rmcp", "src/mcp"),
 ];

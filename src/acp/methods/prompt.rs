@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::content::{self, Part};
 use super::super::door::{Door, Open};
-use super::{Outcome, invalid};
+use super::{Outcome, invalid, revert};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnStop};
 use crate::host::Host as _;
@@ -27,6 +27,9 @@ pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
         return Err(invalid("the prompt is empty", "send at least one block"));
     }
     let input = content::input(asked.prompt)?;
+    if let Some(command) = revert::command(&input) {
+        return revert::run(open, &id, command).await;
+    }
     // Before the first await, so that an immediate cancel finds it.
     let mut running = open.turns().begin(&open.sessions, &id)?;
     tokio::select! {

@@ -47,6 +47,7 @@ fn a_call_is_sent_once_and_then_updated() {
         added: 3,
         removed: 2,
         created: false,
+        deleted: false,
     }];
     let second = &shown.updates(&Event::ToolCall(done), &context(cwd))[0];
     assert_eq!(second["sessionUpdate"], "tool_call_update");

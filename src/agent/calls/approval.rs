@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::agent::TurnEnv;
 use crate::conversation::{Event, ItemId, ToolItem};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
-use crate::policy::{Decision, Fact, Reason, Rule, decide};
+use crate::policy::{Fact, Reason, Rule};
 use crate::prompt::fence;
-use crate::tools::{Prepared, messages};
+use crate::tools::messages;
 
 /// What happens with a prepared call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +18,6 @@ pub enum Verdict {
     /// The request expired: the turn ends with a notice.
     Expired,
     Cancelled,
-}
-
-/// Policy's decision alone.
-pub fn judge(cx: &TurnEnv, prepared: &Prepared) -> Decision {
-    decide(&cx.policy(), &prepared.facts)
 }
 
 /// Asks the user about exactly `subject`. The answer is valid once, and only with the subject's

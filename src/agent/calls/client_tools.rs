@@ -38,7 +38,7 @@ pub fn check_offers(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
         } else {
             let (input_schema, _) = schema::normalised(Some(&offer.input_schema));
             kept.push(ToolOffer {
-                input_schema,
+                input_schema: Arc::new(input_schema),
                 ..offer.clone()
             });
             continue;
@@ -91,7 +91,7 @@ mod tests {
         let offer = |name: &str| ToolOffer {
             name: name.to_owned(),
             description: "Does it.".to_owned(),
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             serves: None,
             timeout_ms: None,
         };

@@ -60,10 +60,9 @@ async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Option<Vec<String>> {
 fn still_dirty(cx: &TurnEnv, uris: &[Uri]) -> Vec<Uri> {
     uris.iter()
         .filter(|uri| {
-            cx.shared
-                .workspace
-                .document(uri)
-                .is_some_and(|document| document.opened && cx.shared.workspace.dirty(&document))
+            cx.shared.workspace.document(uri).is_some_and(|document| {
+                document.opened && cx.shared.workspace.file_state(&document).may_save()
+            })
         })
         .cloned()
         .collect()

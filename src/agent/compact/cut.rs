@@ -17,10 +17,6 @@ const KEEP: u64 = 20_000;
 const PROTECTED: u64 = 40_000;
 /// Smaller outputs stay.
 const SMALL: usize = 2_000;
-/// Approximate tokens of an image.
-const IMAGE: u64 = 1_600;
-/// Approximate base64 bytes of a document that weigh as much as one byte of text.
-const DOCUMENT: usize = 8;
 /// Bytes of one result in a transcript.
 const SHOWN: usize = 2_000;
 /// Tools whose results are text rather than output, or are retained in another way.
@@ -63,22 +59,7 @@ impl Numbers {
 
 /// Estimated tokens of a message.
 pub fn weight(message: &Message) -> u64 {
-    let block = |block: &Block| match block {
-        Block::Text { text } => estimated_tokens(text.len()),
-        Block::Thinking {
-            thinking,
-            signature,
-        } => estimated_tokens(thinking.len() + signature.len()),
-        Block::RedactedThinking { data } => estimated_tokens(data.len()),
-        Block::ToolUse { name, input, .. } => {
-            estimated_tokens(name.len() + input.to_string().len() + 40)
-        }
-        Block::ToolResult { content, .. } => estimated_tokens(content.len() + 40),
-        Block::Image { .. } => IMAGE,
-        Block::Document { data, .. } => estimated_tokens(data.len() / DOCUMENT),
-        Block::Opaque { value } => estimated_tokens(value.to_string().len()),
-    };
-    message.content.iter().map(block).sum::<u64>() + 4
+    message.tokens()
 }
 
 pub fn weigh(messages: &[Message]) -> u64 {

@@ -82,7 +82,7 @@ impl Work<'_> {
             return Ok(Asked::TooLong);
         };
         let mut messages = self.before.messages.clone();
-        Arc::make_mut(&mut messages).push(Message::user(vec![Block::text(words)]));
+        messages.push(Message::user(vec![Block::text(words)]));
         let request = draft::request(self.before, baseline, &self.cx.model, messages);
         self.ask_model(&side_request(self.cx), &request).await
     }

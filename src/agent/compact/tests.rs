@@ -219,6 +219,35 @@ fn a_summary_has_the_requested_headings() {
     assert!(summary::has_headings("no headings wanted", "a text"));
 }
 
+/// One on request, without a summary.
+fn compaction(first_kept: usize, messages: Vec<Message>) -> Compaction {
+    Compaction {
+        turn: "t".into(),
+        reason: "request".to_owned(),
+        first_kept,
+        summary: None,
+        tokens_before: 0,
+        tokens_after: 0,
+        model: "p/m".to_owned(),
+        messages,
+        carried: Carried::default(),
+        begun: None,
+    }
+}
+
+/// The body of the last request may be as large as the conversation.
+#[test]
+fn a_compaction_frees_what_was_kept_for_the_next_request() {
+    let mut conversation = Conversation {
+        messages: vec![user("a"); 2].into(),
+        ..Conversation::default()
+    };
+    let copy = conversation.messages.clone();
+    copy.memo().put("a body");
+    conversation.compact(compaction(2, vec![user("s")]));
+    assert_eq!(copy.memo().take::<&str>(), None);
+}
+
 /// P33: reasoning that a model cannot read stays left out while its messages are kept; once all of
 /// them are gone, new reasoning is sent again.
 #[test]
@@ -237,18 +266,7 @@ fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
             ),
             (4, 0)
         );
-        conversation.compact(Compaction {
-            turn: "t".into(),
-            reason: "request".to_owned(),
-            first_kept,
-            summary: None,
-            tokens_before: 0,
-            tokens_after: 0,
-            model: "p/m".to_owned(),
-            messages: vec![user("s"); 7 - first_kept],
-            carried: Carried::default(),
-            begun: None,
-        });
+        conversation.compact(compaction(first_kept, vec![user("s"); 7 - first_kept]));
         conversation.unreadable("p/m")
     };
     assert_eq!((shortened(0), shortened(3)), (7, 4));

@@ -5,14 +5,15 @@ use super::draft::{Draft, Sources, baseline_between_steps, draft};
 use super::facts::{Recent, gather, recent};
 use super::transform_hook;
 use crate::agent::Shared;
-use crate::agent::request::attachments::{self, Reader, shown_path};
+use crate::agent::request::attachments::{self, Reader};
 use crate::agent::request::nested_instructions::{self, Present};
+use crate::agent::request::reviewed;
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, SessionId};
 use crate::knowledge::instructions;
 use crate::policy::Policy;
-use crate::prompt::{Assembled, Facts, Layout, assemble, fence};
+use crate::prompt::{Assembled, Facts, Layout, assemble};
 
 /// The builder for the prompts that the user picked.
 const PICKED: &str = "picked";
@@ -57,7 +58,7 @@ impl RequestContext {
         let session = self.session.as_ref().map(ToString::to_string);
         let session = session.unwrap_or_default();
         let workspace = &self.shared.workspace;
-        let recent = recent(workspace, &policy, &self.cwd, &session, &self.seen);
+        let recent = recent(workspace, &&policy, &self.cwd, &session, &self.seen);
         let facts = self.gather(&policy, &recent);
         let input = input(&policy, &facts);
         let search = &self.layout.head.instructions;
@@ -117,22 +118,12 @@ impl RequestContext {
         attachments::blocks(&Reader::new(self, policy, placed), &self.input)
     }
 
-    /// A hint about files that the user reverted.
-    fn reverted(&self) -> Option<String> {
-        let uris = &self.conversation.reverted;
-        let names = uris
-            .iter()
-            .map(|uri| shown_path(&self.shared.workspace, uri, &self.cwd))
-            .map(|path| fence::name(&path));
-        let files = names.collect::<Vec<_>>().join(", ");
-        let texts = &self.shared.texts;
-        (!files.is_empty()).then(|| texts.render("hints/reverted.md", &[("files", &files)]))
-    }
-
-    /// One-time hints: commands that ended, changes that the user reverted.
+    /// One-time hints: commands that ended, changes that the user reverted or reviewed.
     fn hints(&self) -> Vec<String> {
         let news = self.news.iter().cloned();
-        self.reverted().into_iter().chain(news).collect()
+        let (workspace, texts) = (&self.shared.workspace, &self.shared.texts);
+        let decided = reviewed::hint(texts, workspace, &self.cwd, &self.conversation);
+        decided.into_iter().chain(news).collect()
     }
 
     fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {

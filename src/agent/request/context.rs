@@ -27,6 +27,8 @@ pub struct RequestContext {
     pub news: Vec<String>,
     pub conversation: Conversation,
     pub input: Vec<Input>,
+    /// The turn has just read which MCP servers apply.
+    pub servers_known: bool,
     /// Results for the parts that MCP servers provide.
     pub picked: Picked,
     pub epoch: EpochId,

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::Conversation;
+use crate::agent::request::language_tools;
 use crate::agent::request::mcp_tools;
 use crate::agent::request::nested_instructions::{self, Present};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, Demand, EpochId, Message, Request, ToolSpec, sha256};
+use crate::conversation::{Block, Demand, EpochId, History, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
     JournalEntry, NESTED, SUMMARY, at_start, corrections, editor_changed, journal, withdrawn,
 };
@@ -67,7 +68,7 @@ impl Sources<'_> {
 const SAID_ONCE: [&str; 3] = ["recent", "hints", "mcpPrompts"];
 
 /// The version of the tool code: a change begins a new epoch in stored conversations.
-pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-6");
+pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-8");
 
 /// Drafts the user message that carries `input`. Pure.
 pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Block>) -> Draft {
@@ -104,13 +105,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         }
     };
     entries.extend(summary(conversation, sources));
-    entries.extend(mcp_tools::late_tools(
-        texts,
-        layout,
-        &facts.remote,
-        &baseline.tools,
-        sent_updates,
-    ));
+    entries.extend(late_tools(sources, &baseline, sent_updates));
     let same_layout = conversation.baseline.as_ref().map(|it| &it.layout) == Some(&layout.name);
     for entry in corrections(texts, facts, &assembled, sent_updates, same_layout) {
         if !entries.iter().any(|one| one.source == entry.source) {
@@ -139,6 +134,21 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         message: Message::user(content),
         assembled,
     }
+}
+
+/// Announcements of tools that are not in the baseline.
+fn late_tools(
+    sources: &Sources<'_>,
+    baseline: &Baseline,
+    sent: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let (texts, layout, facts) = (sources.texts, sources.layout, sources.facts);
+    let tools = &baseline.tools;
+    let mut entries = mcp_tools::late_tools(texts, layout, &facts.remote, tools, sent);
+    let present = &facts.language_tools;
+    let ours = language_tools::announcement(texts, layout, present, tools, sent);
+    entries.extend(ours);
+    entries
 }
 
 /// Beside images, all texts become one block after them.
@@ -310,15 +320,12 @@ pub fn request(
     conversation: &Conversation,
     baseline: &Baseline,
     model: &Model,
-    mut messages: Arc<Vec<Message>>,
+    messages: History,
 ) -> Request {
-    let thought =
-        |it: &Block| matches!(it, Block::Thinking { .. } | Block::RedactedThinking { .. });
-    let mut earlier = messages.iter().take(baseline.start);
-    if model.facts.prefix_bound && earlier.any(|it| it.content.iter().any(thought)) {
-        let earlier = Arc::make_mut(&mut messages).iter_mut().take(baseline.start);
-        earlier.for_each(|it| it.content.retain(|block| !thought(block)));
-    }
+    let messages = match model.facts.prefix_bound {
+        true => messages.without_thoughts_before(baseline.start),
+        false => messages,
+    };
     Request {
         model: model.id.clone(),
         facts: Arc::clone(&model.facts),

@@ -4,10 +4,10 @@
 mod project_facts;
 mod protected_files;
 
+use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::fmt::strtime;
@@ -17,22 +17,24 @@ use parking_lot::Mutex;
 use crate::agent::Settings;
 use crate::agent::request::attachments::{is_pdf, shown_path};
 use crate::agent::request::context::RequestContext;
-use crate::agent::request::mcp_tools;
+use crate::agent::request::{language_tools, mcp_tools};
 use crate::config::load::Ignored;
 use crate::config::{self, Config};
 use crate::conversation::input::Slot;
 use crate::conversation::request::Thinking;
-use crate::conversation::{EditorView, Input, SessionId, ToolFacts};
+use crate::conversation::{EditorView, Input, SessionId};
+use crate::edit::unified_diff::unified_with;
 use crate::edit::{Seen, SeenText};
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
-use crate::mcp::PREFIX;
+use crate::mcp::{PREFIX, Servers};
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
     ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, NO_SANDBOX, Runtime,
     SkillFacts,
 };
 use crate::prompt::{Trust, fence};
+use crate::tools::Registry;
 use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{
@@ -42,8 +44,6 @@ use crate::workspace::{
 /// Bytes of a selection, of the lines around the cursor, and of one document's recent changes.
 const SELECTION_LIMIT: usize = 8 * 1024;
 const RECENT_LIMIT: usize = 4 * 1024;
-/// After this a diff may be coarser than necessary, never wrong.
-const DIFF_BUDGET: Duration = Duration::from_millis(300);
 /// Lines above and below the cursor.
 const AROUND: usize = 10;
 
@@ -56,9 +56,7 @@ pub fn gather(
 ) -> Facts {
     let shared = &from.shared;
     let (config, mut problems) = with_etcode(from);
-    let servers = from.settings.servers(shared);
-    servers.reload(&config, &from.cwd);
-    problems.extend(servers.problems(&from.cwd));
+    let servers = servers(from, &config, &mut problems);
     problems.extend(agent_problems(from));
     let instructions = instructions::gather_with(
         &shared.workspace,
@@ -70,24 +68,25 @@ pub fn gather(
         &shared.caches.heads,
     );
     problems.extend(instructions.problems);
-    let files = project_facts::files(from, &mut problems);
-    let (skills, memory) = remembered(from, &mut problems);
+    let files = project_facts::files(from, policy.trusted, &mut problems);
+    let (skills, memory) = remembered(from, policy.trusted, &mut problems);
     let now = now(from);
     let date = date(from, &now, &mut problems);
     let segments = [&from.settings.segments[..], &from.segments[..]].concat();
     let picked = picked(from, &mut problems);
     let library = project_facts::library(from, &mut problems);
     let set = settings(from, policy, &config, &mut problems);
+    let tools = tools(from);
+    let language_tools = language_tools::present(&tools, &shared.texts);
     let mut facts = Facts {
         model: from.model.family.clone(),
         cwd: from.cwd.display().to_string(),
         roots: folders(from, policy),
-        made: project_facts::created_projects(from, policy),
-        git: git(from),
+        git: instructions.head.map(git),
         platform: std::env::consts::OS.to_owned(),
         date,
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
-        trusted: shared.trusted(&from.cwd),
+        trusted: policy.trusted,
         instructions: instructions.found,
         repository: instructions
             .unverified
@@ -96,8 +95,9 @@ pub fn gather(
         files,
         skills,
         memory,
-        tools: tools(from),
+        tools: tools.facts(&shared.texts),
         remote: servers.facts(&from.cwd),
+        language_tools,
         segments,
         passing: from.segments.len(),
         client: shared.declared(),
@@ -119,38 +119,52 @@ pub fn gather(
     facts
 }
 
-fn git(from: &RequestContext) -> Option<Git> {
-    let head = git::head(&from.cwd, &from.shared.caches.heads)?;
-    Some(Git {
+/// The session's MCP servers, as their settings are now.
+fn servers<'a>(
+    from: &'a RequestContext,
+    config: &Config,
+    problems: &mut Vec<(String, String)>,
+) -> &'a Servers {
+    let servers = from.settings.servers(&from.shared);
+    if !from.servers_known {
+        servers.reload(config, &from.cwd);
+    }
+    problems.extend(servers.problems(&from.cwd));
+    servers
+}
+
+fn git(head: git::Head) -> Git {
+    Git {
         branch: head.branch,
         head: head.commit,
-    })
+    }
 }
 
 /// The session's tools, including those of MCP servers.
-fn tools(from: &RequestContext) -> Vec<ToolFacts> {
+fn tools(from: &RequestContext) -> Registry {
     let shared = &from.shared;
     let servers = from.settings.servers(shared);
-    let all = servers.registry(&shared.tools(), &from.cwd, true);
-    let tools = from
-        .settings
-        .registry(&all, &from.layout, &shared.declared());
-    tools.facts(&shared.texts)
+    let late = language_tools::may_come_late(shared, &from.settings);
+    let all = servers.registry(&shared.tools(), &from.cwd, true, late);
+    let abilities = language_tools::abilities(shared, &from.settings);
+    from.settings
+        .registry(&all, &from.layout, &abilities, &from.model.facts)
 }
 
 /// Skills and memories; read in parallel the first time in a process, when nothing is cached.
 fn remembered(
     from: &RequestContext,
+    trusted: bool,
     problems: &mut project_facts::Problems,
 ) -> (Vec<SkillFacts>, MemoryFacts) {
     if !from.shared.caches.first_use() {
-        let skills = project_facts::skills(from, problems);
+        let skills = project_facts::skills(from, trusted, problems);
         return (skills, project_facts::memory(from, problems));
     }
     let mut of_memory = project_facts::Problems::new();
     let facts = std::thread::scope(|scope| {
         let memory = scope.spawn(|| project_facts::memory(from, &mut of_memory));
-        let skills = project_facts::skills(from, problems);
+        let skills = project_facts::skills(from, trusted, problems);
         let memory = memory.join();
         (skills, memory.unwrap_or_else(|panic| resume_unwind(panic)))
     });
@@ -166,7 +180,7 @@ fn settings(
     problems: &mut project_facts::Problems,
 ) -> Facts {
     let env = &from.shared.env;
-    let kept = project_facts::stored_facts(from);
+    let kept = project_facts::stored_facts(from, policy);
     problems.extend(kept.problem);
     let (environment, odd) = config::environment_lines(config, env);
     problems.extend(odd);
@@ -184,6 +198,7 @@ fn settings(
         docs_path: config::docs_path(config, env).map(|path| path.display().to_string()),
         environment,
         called: kept.called,
+        made: kept.made,
         variables: kept.variables,
         editor_in_system: config.prompt.editor_slot == Slot::System,
         switches: config.prompt.segments.clone(),
@@ -379,7 +394,7 @@ fn editor(from: &RequestContext, policy: &Policy, recent: &[Recent]) -> EditorFa
         .map(|document| {
             (
                 shown_path(workspace, document.uri.as_str(), cwd),
-                workspace.dirty(document),
+                workspace.unsaved(document),
             )
         })
         .collect();
@@ -414,19 +429,6 @@ fn transcript(from: &RequestContext, uri: &Uri) -> bool {
         .is_some_and(|path| paths::transcript(&path, state))
 }
 
-/// A diagnostic of another language server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reported {
-    /// 0-based, of its start.
-    pub line: u32,
-    /// `error`, `warning`, `information` or `hint`.
-    pub severity: String,
-    pub message: String,
-}
-
-/// By document key.
-pub type Diagnostics = std::collections::BTreeMap<String, Vec<Reported>>;
-
 /// Diagnostics of the active document, the nearest to the cursor first. They quote its text, so
 /// they are left out if that may not be shown.
 fn diagnostics(
@@ -439,12 +441,12 @@ fn diagnostics(
     let shown_text = workspace
         .document(&uri)
         .is_some_and(|document| document.opened && shows(policy, &document));
-    let all = from.shared.diagnostics.lock();
-    let Some(reported) = all.get(&uri.key()).filter(|_| shown_text) else {
+    let report = workspace.diagnostics.report(&uri.key());
+    let Some(report) = report.filter(|_| shown_text) else {
         return Vec::new();
     };
     let cursor = view.selections.first().map_or(0, |it| it.end.line);
-    let mut reported: Vec<&Reported> = reported.iter().collect();
+    let mut reported: Vec<_> = report.items.iter().collect();
     reported.sort_by_key(|it| (it.line.abs_diff(cursor), it.line));
     let path = shown_path(workspace, &view.uri, &from.cwd);
     reported
@@ -481,7 +483,7 @@ fn active_document(
     Some(ActiveDocument {
         path: shown_path(workspace, &view.uri, cwd),
         language: document.language.clone(),
-        dirty: workspace.dirty(&document),
+        dirty: workspace.unsaved(&document),
         lines: document.rope.len_lines(),
         cursor: place.map(|(line, column)| (number(line + 1), number(column + 1))),
         around: place
@@ -554,34 +556,44 @@ fn changed_by(
     document: &Document,
     since: Option<Revision>,
     session: &str,
-) -> Option<&'static str> {
+) -> Option<String> {
     let changes = workspace.changes_since(&document.uri, since?)?;
-    let (mut user, mut other) = (false, false);
+    let (mut user, mut others) = (false, Vec::new());
     for change in &changes {
-        match &change.author {
-            Writer::Session(id) if id == session => {}
-            Writer::Session(_) => other = true,
-            _ => user = true,
+        let who = match &change.author {
+            Writer::Session(id) if id == session => continue,
+            Writer::Session(_) => "another agent session",
+            Writer::Formatter => "a formatter, when the file was saved",
+            Writer::Disk => "another program, on disk",
+            Writer::User => {
+                user = true;
+                continue;
+            }
+        };
+        if !others.contains(&who) {
+            others.push(who);
         }
     }
-    match (user, other) {
-        (true, true) => Some("the user and another agent session"),
-        (false, true) => Some("another agent session"),
-        _ => None,
+    if others.is_empty() {
+        return None;
     }
+    if user {
+        others.insert(0, "the user");
+    }
+    Some(others.join(" and "))
 }
 
 /// Open documents whose text differs from what the model last saw in `session`, by path.
 pub fn recent(
     workspace: &Workspace,
-    policy: &Policy,
+    policy: &impl Deref<Target = Policy>,
     cwd: &Path,
     session: &str,
     seen: &Seen,
 ) -> Vec<Recent> {
     let mut changes = Vec::new();
     for document in workspace.documents() {
-        if !document.opened || !shows(policy, &document) {
+        if !document.opened {
             continue;
         }
         let key = document.key.clone();
@@ -591,15 +603,12 @@ pub fn recent(
         if known.revision == Some(document.revision) || known.rope == document.rope {
             continue;
         }
+        if !shows(policy, &document) {
+            continue;
+        }
         let path = shown_path(workspace, document.uri.as_str(), cwd);
         let (then, now) = (known.rope.to_string(), document.rope.to_string());
-        let diff = similar::TextDiff::configure()
-            .timeout(DIFF_BUDGET)
-            .diff_lines(&then, &now)
-            .unified_diff()
-            .context_radius(1)
-            .header(&path, &path)
-            .to_string();
+        let diff = unified_with(&then, &now, 1, (&path, &path)).text;
         let diff = match changed_by(workspace, &document, known.revision, session) {
             Some(who) => format!("Changed by {who}:\n{diff}"),
             None => diff,

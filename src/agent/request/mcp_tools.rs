@@ -18,7 +18,7 @@ use crate::prompt::{Layout, Texts, fence};
 mod tests;
 
 /// The tool that calls all other server tools.
-const CALL: &str = "mcp_call";
+pub const CALL: &str = "mcp_call";
 /// Bytes of one server's list with schemas; beyond it tools are listed by name, up to the second.
 const LIST: usize = 24 * 1024;
 const NAMES: usize = 32 * 1024;
@@ -177,7 +177,7 @@ fn announcement(
 }
 
 /// One paragraph per tool: in full while there is room, then by name.
-fn tool_list(tools: &[&RemoteToolFacts]) -> String {
+pub(super) fn tool_list(tools: &[&RemoteToolFacts]) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     for tool in tools {

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::{Shared, TurnEnv};
 use crate::conversation::EditorContext;
+use crate::env::tasks;
 use crate::knowledge::Standing;
-use crate::knowledge::instructions::nested::{self, Nested};
+use crate::knowledge::instructions::nested::{self, Finder, Nested};
 use crate::knowledge::instructions::{Instruction, Search};
 use crate::policy::Fact;
 use crate::prompt::epoch::{JournalEntry, NESTED};
@@ -73,7 +74,7 @@ pub async fn claim(cx: &TurnEnv, touched: Vec<Touched>) -> Vec<JournalEntry> {
         let search = &layout.head.instructions;
         new_entries(&shared, &cwd, search, &touched, &admitted)
     };
-    tokio::task::spawn_blocking(look)
+    tasks::blocking(look)
         .await
         .inspect_err(|error| tracing::error!("searching for nested instructions failed: {error}"))
         .unwrap_or_default()
@@ -86,9 +87,13 @@ fn new_entries(
     touched: &[Touched],
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
+    let found = find(shared, cwd, search, touched, admitted);
+    if found.is_empty() {
+        return Vec::new();
+    }
     let trusted = shared.trusted(cwd);
     let mut room = files_left(admitted);
-    find(shared, cwd, search, touched, admitted)
+    found
         .iter()
         .filter_map(|one| entry(&shared.texts, trusted, one, admitted, &mut room))
         .collect()
@@ -102,7 +107,7 @@ fn find(
     admitted: &BTreeMap<String, String>,
 ) -> Vec<Nested> {
     let places: Vec<PathBuf> = touched.iter().map(|it| it.folder.clone()).collect();
-    let mut found = find_files(shared, cwd, search, &places, &[]);
+    let mut found = find_files(&finder(shared, cwd, search), &places, &[]);
     let files: Vec<&PathBuf> = touched.iter().filter_map(|it| it.file.as_ref()).collect();
     let mut known: BTreeSet<String> = admitted.values().cloned().collect();
     found.retain(|one| {
@@ -116,23 +121,20 @@ fn find(
 }
 
 /// The files of `places` and the folders above them, and of exactly `folders`.
-fn find_files(
-    shared: &Shared,
-    cwd: &Path,
-    search: &Search,
-    places: &[PathBuf],
-    folders: &[PathBuf],
-) -> Vec<Nested> {
-    let (workspace, env, heads) = (&shared.workspace, &shared.env, &shared.caches.heads);
-    let near = nested::folders(workspace, env, cwd, search, places, heads);
+fn find_files(finder: &Finder<'_>, places: &[PathBuf], folders: &[PathBuf]) -> Vec<Nested> {
+    let near = finder.folders(places);
     let mut all: BTreeSet<PathBuf> = near.into_iter().collect();
     all.extend(folders.iter().cloned());
     let all: Vec<PathBuf> = all.into_iter().collect();
-    let (found, problems) = nested::nested(workspace, env, cwd, search, &all, heads);
+    let (found, problems) = finder.nested(&all);
     for (source, reason) in problems {
         tracing::info!(source, reason, "nested instructions not used");
     }
     found
+}
+
+fn finder<'a>(shared: &'a Shared, cwd: &Path, search: &'a Search) -> Finder<'a> {
+    Finder::new(&shared.workspace, &shared.env, cwd, search, &shared.caches)
 }
 
 /// Files claimed earlier (among `sent_updates`) as they are now, and those that the active document's
@@ -153,9 +155,9 @@ pub fn gather(
     if active.is_empty() && folders.is_empty() {
         return Vec::new();
     }
-    let (workspace, env, heads) = (&shared.workspace, &shared.env, &shared.caches.heads);
-    let near = nested::folders(workspace, env, cwd, search, &active, heads);
-    let mut found = find_files(shared, cwd, search, &active, &folders);
+    let finder = finder(shared, cwd, search);
+    let near = finder.folders(&active);
+    let mut found = find_files(&finder, &active, &folders);
     let is_active = |one: &Nested| {
         one.at
             .parent()

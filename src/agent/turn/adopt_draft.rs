@@ -76,6 +76,7 @@ impl Turn<'_> {
             }
             conversation.tail.extend(hashes);
             conversation.reverted.clear();
+            conversation.reviewed.clear();
             conversation.push(draft.message);
         });
         draft.baseline

@@ -1,12 +1,15 @@
 //! What joins a turn's messages between two steps: instructions of folders, MCP tools, the health
 //! of tools, the user's edits and steering.
 
+use std::cell::LazyCell;
+
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::problems::Before;
 use super::state::{Turn, off_thread};
 use crate::agent::Steering;
 use crate::agent::calls::tool_health::{self, Health};
-use crate::agent::request::{facts, mcp_tools};
+use crate::agent::request::{facts, language_tools, mcp_tools, reviewed};
 use crate::conversation::{Block, Event, plan};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
@@ -36,26 +39,35 @@ impl Turn<'_> {
             return Vec::new();
         }
         let servers = cx.servers().facts(&cx.cwd);
+        let (texts, settings) = (&cx.shared.texts, cx.settings());
+        let abilities = language_tools::abilities(&cx.shared, &settings);
+        let tools = settings.registry(&cx.shared.registry, &cx.layout, &abilities, &cx.model.facts);
+        let present = language_tools::present(&tools, texts);
         cx.with_conversation(|it| {
             let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
             let tools = tools.map_or(&[][..], Vec::as_slice);
-            mcp_tools::late_tools(
-                &cx.shared.texts,
-                &cx.layout,
-                &servers,
-                tools,
-                &it.sent_updates,
-            )
+            let (layout, sent) = (&cx.layout, &it.sent_updates);
+            let mut entries = mcp_tools::late_tools(texts, layout, &servers, tools, sent);
+            entries.extend(language_tools::announcement(
+                texts, layout, &present, tools, sent,
+            ));
+            entries
         })
     }
 
-    /// Text after the tool results: the user's edits since the model last read, and steering.
+    /// Text after the tool results: problems that are new or gone since `before`, steering, the
+    /// user's decisions about changes, and the user's edits since the model last read.
     pub(super) async fn additions(
         &mut self,
+        before: Option<Before>,
         steer: &mut UnboundedReceiver<Steering>,
     ) -> Vec<Block> {
         let cx = self.cx;
-        let mut blocks = self.steering(steer).await;
+        let mut blocks = Vec::new();
+        if let Some(before) = before {
+            blocks.extend(before.difference(cx).await.map(Block::text));
+        }
+        blocks.extend(self.steering(steer).await);
         blocks.extend(self.few_steps());
         for (command, text) in
             background_results::ended_notices(&cx.state.background, &cx.shared.texts)
@@ -63,10 +75,14 @@ impl Turn<'_> {
             blocks.push(Block::text(text));
             command.mark_reported();
         }
+        blocks.extend(self.reviewed().map(Block::text));
         let seen = cx.state.seen();
-        let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
+        let (shared, settings, cwd) = (cx.shared.clone(), cx.settings(), cx.cwd.clone());
         let session = cx.session.to_string();
-        let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &session, &seen);
+        let compare = move || {
+            let policy = LazyCell::new(|| shared.policy(&settings, &cwd));
+            facts::recent(&shared.workspace, &policy, &cwd, &session, &seen)
+        };
         let mut recent = off_thread(compare).await.unwrap_or_default();
         recent.retain(|change| {
             self.partly_reported.get(&change.key) != Some(&change.document.revision)
@@ -80,6 +96,18 @@ impl Turn<'_> {
             self.note_seen(recent);
         }
         blocks
+    }
+
+    /// What the user decided about changes during this turn; it is reported once.
+    fn reviewed(&self) -> Option<String> {
+        let shared = &self.cx.shared;
+        self.cx.with_conversation(|conversation| {
+            let (texts, workspace) = (&shared.texts, &shared.workspace);
+            let hint = reviewed::hint(texts, workspace, &self.cx.cwd, conversation);
+            conversation.reverted.clear();
+            conversation.reviewed.clear();
+            hint
+        })
     }
 
     /// Records tool health. If the prompt is not rendered for the next step, changes follow the

@@ -3,7 +3,7 @@
 
 use super::state::{Turn, TurnEnd};
 use crate::agent::compact::cut::{Numbers, weight};
-use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why};
+use crate::agent::compact::{self, Ask, Going, Outcome, Why};
 use crate::agent::request::draft::{self, Draft};
 use crate::agent::step::{self, StepEnd};
 use crate::conversation::entry::Baseline;
@@ -33,8 +33,9 @@ impl Turn<'_> {
         self.cx.config().compaction.auto
     }
 
-    fn size(&self) -> Size {
-        self.cx.with_conversation(|it| Size::of(it))
+    /// The tokens of the conversation.
+    fn total(&self) -> u64 {
+        self.cx.with_conversation(|it| compact::total(it))
     }
 
     /// Compacts if due before the turn's first message is drafted, and after its last answer.
@@ -54,7 +55,7 @@ impl Turn<'_> {
     /// An answer ended because the window was full: compacts and lets the model continue, once per
     /// turn. `Some` ends the turn.
     pub(super) async fn window_filled(&mut self) -> Option<TurnEnd> {
-        let total = self.size().total;
+        let total = self.total();
         let again = std::mem::replace(&mut self.compactions.filled, true);
         if !again
             && self.compacts_itself()
@@ -108,7 +109,7 @@ impl Turn<'_> {
 
     /// Compacts if due before a request.
     pub(super) async fn compact_before_step(&mut self, prompt: usize) -> Space {
-        let (total, numbers) = (self.size().total, self.numbers());
+        let (total, numbers) = (self.total(), self.numbers());
         if total < numbers.threshold {
             self.compactions.in_row = 0;
             return Space::Unchanged;
@@ -180,7 +181,7 @@ impl Turn<'_> {
                 return end;
             }
         };
-        let (total, numbers) = (self.size().total, self.numbers());
+        let (total, numbers) = (self.total(), self.numbers());
         let mut failure = with_numbers(failure, total, &numbers);
         if self.compacts_itself()
             && partial.is_empty()

@@ -11,6 +11,7 @@ use crate::conversation::{
     Block, Entry, EpochId, Event, Failure, FileChange, Input, Message, Segment, Spent, TurnId,
     TurnStop,
 };
+use crate::env::tasks;
 use crate::workspace::Revision;
 
 /// How a turn ended.
@@ -73,7 +74,7 @@ impl Compactions {
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    tokio::task::spawn_blocking(work)
+    tasks::blocking(work)
         .await
         .inspect_err(|error| tracing::error!("gathering the prompt failed: {error}"))
         .ok()
@@ -121,6 +122,7 @@ impl Turn<'_> {
             parent: cx.parent.clone(),
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
+            servers_known: false,
             picked: self.picked.clone(),
             epoch: EpochId(cx.shared.env.id("epoch")),
             session: Some(cx.session.clone()),

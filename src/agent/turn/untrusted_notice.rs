@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Shared, TurnEnv};
+use crate::env::tasks;
 use crate::prompt::facts::Facts;
 use crate::prompt::{Trust, fence};
 
@@ -45,13 +46,13 @@ fn ask(cx: &TurnEnv, one: &Unverified) -> bool {
         return false;
     };
     let (shared, host, folder) = (cx.shared.clone(), cx.host.clone(), one.folder.clone());
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         if !answer.await {
             return;
         }
         let store = shared.trust.clone();
         let path = folder.clone();
-        let stored = tokio::task::spawn_blocking(move || store.set_folder(&path, true)).await;
+        let stored = tasks::blocking(move || store.set_folder(&path, true)).await;
         let name = fence::name(&folder.display().to_string());
         match stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(()) => {

@@ -9,6 +9,7 @@ use super::job::{EditJob, Outcome};
 use super::place::rebased_hunks;
 use super::sent_edit::Sent;
 use crate::edit::rebase::Conflict;
+use crate::env::tasks;
 use crate::workspace::{Content, FileError, files};
 
 /// Writes the file on disk, atomically.
@@ -91,7 +92,7 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&EditJob) -> Result<T, FileError> + Send + 'static,
 ) -> Result<T, FileError> {
     let job = Arc::clone(job);
-    tokio::task::spawn_blocking(move || work(&job))
+    tasks::blocking(move || work(&job))
         .await
         .unwrap_or_else(|error| Err(FileError::Io(std::io::Error::other(error))))
 }

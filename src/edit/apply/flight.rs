@@ -5,7 +5,6 @@ use std::ops::Range as Span;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ropey::Rope;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -13,10 +12,10 @@ use tokio::time::Instant;
 use super::judge::{Verdict, judge};
 use super::opened_by_editor::{Evidence, Opened};
 use super::sent_edit::Sent;
-use crate::edit::Hunk;
-use crate::edit::plan::patch;
 use crate::edit::unified_diff::{Unified, unified};
+use crate::env::tasks;
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
+use crate::workspace::document::text_before;
 use crate::workspace::{Change, Document, Range, Revision, SyncState, Uri, Workspace, text};
 
 /// How long after the answer a closed file's didOpen may come, in addition to the client's delay.
@@ -112,7 +111,7 @@ impl Flight {
         let fence = request.version.filter(|_| versioned && host.fences());
         let opened = Opened::new(request.edits.clone(), host.encoding(), named);
         let waiting = host.apply(request);
-        let answer = tokio::spawn({
+        let answer = tasks::spawn({
             let (workspace, uri) = (Arc::clone(workspace), uri.clone());
             async move {
                 let answer = waiting.await;
@@ -387,18 +386,6 @@ impl Flight {
             (None, _) => false,
         }
     }
-}
-
-/// The text before `changes` led to `text`.
-fn text_before(text: &Rope, changes: &[Change]) -> Rope {
-    changes.iter().rev().fold(text.clone(), |text, change| {
-        let back = Hunk {
-            start: change.start,
-            end: change.start + change.inserted.len(),
-            text: change.removed.clone(),
-        };
-        patch(&text, &[back])
-    })
 }
 
 fn refusal(answer: &EditAnswer) -> End {

@@ -9,10 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::flight::{self, Flight};
 use super::sent_edit::Sent;
 use crate::config::ClosedFiles;
-use crate::conversation::entry::LoggedHunk;
 use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
 use crate::edit::rebase::Conflict;
-use crate::edit::{Lanes, Plan, revert, with_new_starts};
+use crate::edit::{Lanes, Plan, places};
 use crate::host::{EditRequest, Fidelity, Host};
 use crate::workspace::{Author, Document, Located, Revision, Workspace, files};
 
@@ -20,6 +19,7 @@ use crate::workspace::{Author, Document, Located, Revision, Workspace, files};
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// One planned edit of one document.
+#[derive(Clone)]
 pub struct EditJob {
     pub session: SessionId,
     pub turn: TurnId,
@@ -31,6 +31,8 @@ pub struct EditJob {
     pub base_revision: Option<Revision>,
     /// The file does not exist and is created.
     pub create: bool,
+    /// The edit empties the file, which [`super::together`] then deletes.
+    pub delete: bool,
     /// The setting `edits.closedFiles`.
     pub closed_files: ClosedFiles,
     /// Normally [`DEADLINE`].
@@ -111,6 +113,8 @@ pub struct Landed {
     pub diff: String,
     /// Who else changed the text since the edit was planned; empty if unknown.
     pub others: Vec<Author>,
+    /// What was sent.
+    pub(crate) sent: Arc<Sent>,
 }
 
 impl Landed {
@@ -181,7 +185,9 @@ impl EditJob {
             version,
             before: before.to_owned(),
             hash: files::rope_hash(&sent.expected),
-            hunks: logged(sent),
+            hunks: places::logged(&sent.before, &sent.expected, &sent.hunks),
+            create: self.create,
+            delete: self.delete,
         });
     }
 
@@ -216,6 +222,7 @@ impl EditJob {
             removed: diff.removed,
             diff: diff.text,
             others: Vec::new(),
+            sent: Arc::new(sent.clone()),
         }
     }
 
@@ -235,20 +242,4 @@ impl EditJob {
             revision: self.document().map(|document| document.revision),
         }
     }
-}
-
-/// Each hunk with its surroundings, so that a revert can find it again. A revert goes from the
-/// last hunk to the first: the text after a hunk is then the old one, the text before it the new
-/// one.
-fn logged(sent: &Sent) -> Vec<LoggedHunk> {
-    let (before, after) = (&sent.before, &sent.expected);
-    let hunks = with_new_starts(&sent.hunks).map(|(start, hunk)| LoggedHunk {
-        start: hunk.start,
-        old: before.byte_slice(hunk.start..hunk.end).to_string(),
-        new: hunk.text.clone(),
-        line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
-        lead: revert::text_before(after, start),
-        trail: revert::text_after(before, hunk.end),
-    });
-    hunks.collect()
 }

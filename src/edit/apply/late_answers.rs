@@ -8,6 +8,7 @@ use ropey::Rope;
 use super::flight::{End, Flight};
 use super::job::EditJob;
 use crate::edit::lanes::{Lane, LaneState};
+use crate::env::tasks;
 use crate::workspace::{Author, Document};
 
 /// Blocks the lane until a late answer or didChange shows how the edit ended, or its document is
@@ -17,7 +18,7 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
         fence: flight.fence(),
     });
     let (job, lane) = (Arc::clone(job), Arc::clone(lane));
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         let mut signals = job.workspace.watch(&job.located.uri);
         let end = loop {
             signals.mark_unchanged();
@@ -89,7 +90,7 @@ fn watch_user(
         lane.settle(ticket, LaneState::Free);
         return;
     };
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         while signals.changed().await.is_ok() && lane.is_shut(ticket) {
             signals.mark_unchanged();
             let Some(now) = job.document() else { break };
@@ -115,7 +116,7 @@ async fn user_acted(job: &Arc<EditJob>, last: &Document, now: &Document, before:
     }
     // A save right after a change causes only one wake-up; the disk shows it.
     let (workspace, document) = (Arc::clone(&job.workspace), now.clone());
-    tokio::task::spawn_blocking(move || !workspace.dirty(&document))
+    tasks::blocking(move || !workspace.dirty(&document))
         .await
         .unwrap_or(false)
 }

@@ -21,7 +21,7 @@ use crate::workspace::{Document, SyncState};
 const TRIES: usize = 3;
 
 /// An edit placed in the current text.
-struct Placed {
+pub(super) struct Placed {
     sent: Sent,
     document: Document,
     rebased: bool,
@@ -122,7 +122,7 @@ fn refusal(job: &EditJob, refused: &[Sent], reason: String) -> Outcome {
 
 /// Places the plan in the current text. Nothing is sent unless every byte that a hunk replaces is
 /// the one that the model saw.
-fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
+pub(super) fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
     if job.cancel.is_cancelled() {
         return Err(Outcome::Cancelled);
     }

@@ -7,7 +7,8 @@ use ropey::Rope;
 
 use super::judge::{Verdict, judge};
 use super::sent_edit::Sent;
-use crate::edit::{Hunk, matching, with_new_starts};
+use crate::edit::line_ends::line_feeds;
+use crate::edit::{Hunk, with_new_starts};
 use crate::host::TextEdit;
 use crate::workspace::{Change, Document, Revision, text};
 
@@ -166,5 +167,5 @@ fn same_rows(a: &Rope, b: &Rope, span: Range<usize>, around: usize) -> bool {
 /// open a file.
 fn same_lines(a: &Rope, b: &Rope) -> bool {
     let (a, b) = (String::from(a), String::from(b));
-    (a.contains('\r') || b.contains('\r')) && matching::line_feeds(&a) == matching::line_feeds(&b)
+    (a.contains('\r') || b.contains('\r')) && line_feeds(&a) == line_feeds(&b)
 }

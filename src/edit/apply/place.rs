@@ -3,7 +3,7 @@
 use ropey::Rope;
 
 use crate::edit::rebase::{Conflict, rebase_words};
-use crate::edit::{Hunk, Plan, matching};
+use crate::edit::{Hunk, Plan, line_ends};
 use crate::workspace::{Author, Change};
 
 /// The plan's hunks in `now`, and whether `now` differs from the plan's base.
@@ -38,7 +38,7 @@ fn splits(text: &Rope, offset: usize) -> bool {
     offset > 0
         && text
             .get_byte_slice(around)
-            .is_some_and(|pair| matching::splits_crlf(&pair.to_string(), 1))
+            .is_some_and(|pair| line_ends::splits_crlf(&pair.to_string(), 1))
 }
 
 #[cfg(test)]

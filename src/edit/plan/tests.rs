@@ -1,4 +1,6 @@
 use super::*;
+use crate::edit::line_ends;
+use crate::edit::matching::Strategy;
 use proptest::prelude::*;
 
 fn check(base: &str, old: &str, new: &str, expected: &str) {
@@ -25,19 +27,30 @@ fn what_cannot_be_placed_says_where_to_look_i11() {
     assert_eq!(fail("one", "one", None), PlanError::Same);
     assert_eq!(
         fail("one", "x", None),
-        PlanError::Ambiguous { lines: vec![1, 3] }
+        PlanError::Ambiguous {
+            lines: vec![1, 3],
+            strategy: Strategy::Exact
+        }
     );
     assert_eq!(
         fail("one", "x", Some(3)),
         PlanError::Count {
             found: 2,
             expected: 3,
-            lines: vec![1, 3]
+            lines: vec![1, 3],
+            strategy: Strategy::Exact
         }
     );
     assert_eq!(
         fail("twoo", "x", None),
-        PlanError::NotFound { similar: vec![2] }
+        PlanError::NotFound {
+            similar: vec![2],
+            differs: Some(Difference {
+                line: 2,
+                there: "two".to_owned(),
+                wanted: "twoo".to_owned()
+            })
+        }
     );
     let both = replace(&base, "one", "1", Some(2)).expect("two matches");
     assert_eq!(both.result(), "1\ntwo\n1\n");
@@ -47,8 +60,11 @@ fn what_cannot_be_placed_says_where_to_look_i11() {
 fn occurrences_that_overlap_are_not_one_and_several_count_from_the_top() {
     let base = Rope::from_str("}\n}\n}\n");
     let found = |expected| replace(&base, "}\n}\n", "]\n", expected).map(|it| it.result());
-    let lines = vec![1, 2];
-    assert_eq!(found(None).unwrap_err(), PlanError::Ambiguous { lines });
+    let twice = PlanError::Ambiguous {
+        lines: vec![1, 2],
+        strategy: Strategy::Exact,
+    };
+    assert_eq!(found(None).unwrap_err(), twice);
     for (expected, count) in [(1, 2), (2, 1)] {
         let Err(PlanError::Count { found, .. }) = found(Some(expected)) else {
             panic!("another count")
@@ -134,10 +150,10 @@ proptest! {
     ) {
         let plan = write(&Rope::from_str(&base), &content);
         let result = plan.result().to_string();
-        prop_assert_eq!(matching::line_feeds(&result), content);
+        prop_assert_eq!(line_ends::line_feeds(&result), content);
         for hunk in &plan.hunks {
-            prop_assert!(!matching::splits_crlf(&base, hunk.start));
-            prop_assert!(!matching::splits_crlf(&base, hunk.end));
+            prop_assert!(!line_ends::splits_crlf(&base, hunk.start));
+            prop_assert!(!line_ends::splits_crlf(&base, hunk.end));
         }
     }
 
@@ -152,6 +168,6 @@ proptest! {
         let result = plan.result().to_string();
         prop_assert!(result.starts_with(&before) && result.ends_with(&after));
         let middle = &result[before.len()..result.len() - after.len()];
-        prop_assert_eq!(matching::line_feeds(middle), new);
+        prop_assert_eq!(line_ends::line_feeds(middle), new);
     }
 }

@@ -54,6 +54,16 @@ fn an_insertion_at_an_edge_is_the_users_and_comes_first() {
     check(4, 4, change(4, "", "x"), Some((5, 5)));
 }
 
+/// An undo that arrived first brought back what a revert would insert.
+#[test]
+fn an_insertion_that_the_user_made_too_is_a_conflict() {
+    let edit = [hunk(4, 4, "line\n")];
+    assert!(rebase(&edit, &[change(4, "", "line\n")]).is_err());
+    assert!(rebase(&edit, &[change(2, "", "line\n")]).is_ok());
+    assert!(rebase(&edit, &[change(4, "", "mine\n")]).is_ok());
+    assert!(rebase(&[hunk(4, 4, "\n")], &[change(4, "", "\n")]).is_ok());
+}
+
 #[test]
 fn a_change_of_a_hunks_bytes_is_a_conflict_b01() {
     check(4, 6, change(5, "", "x"), None);
@@ -201,4 +211,51 @@ fn disjoint_changes_commute_and_conflicts_change_nothing_i1_i2_i3() {
         conflicts.get()
     );
     assert!(moved.get() > 100 && conflicts.get() > 50);
+}
+
+/// Lines in which `name` is used, with what the user wrote around it.
+fn uses(around: &[(String, String)], name: &str) -> String {
+    let line = |(before, behind): &(String, String)| format!("{before} {name} {behind}\n");
+    around.iter().map(line).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// A rename and the user's edits elsewhere give the same text in either order.
+    #[test]
+    fn a_rename_and_disjoint_edits_of_the_user_commute(
+        mut around in prop::collection::vec(("[a-z🦀é]{0,4}", "[a-z🦀é]{0,4}"), 1..6),
+        typed in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>(), "[a-z🦀\n]{0,5}"), 0..6),
+        old in "parse|p",
+        new in "parse_line|scan|par|p2",
+    ) {
+        let base = uses(&around, &old);
+        let mut places = Vec::new();
+        let mut at = 0;
+        for (before, behind) in &around {
+            let start = at + before.len() + 1;
+            places.push((start..start + old.len(), new.clone()));
+            at = start + old.len() + 1 + behind.len() + 1;
+        }
+        let plan = crate::edit::plan::ranges(&Rope::from_str(&base), places);
+        prop_assert_eq!(plan.result().to_string(), uses(&around, &new));
+        let mut changes = Vec::new();
+        for (line, first, text) in typed {
+            let line = line.index(around.len());
+            let lines_before = uses(&around[..line], &old).len();
+            let (before, behind) = &mut around[line];
+            let (start, removed) = match first {
+                true => (lines_before, std::mem::replace(before, text.clone())),
+                false => {
+                    let start = lines_before + before.len() + old.len() + 2;
+                    (start, std::mem::replace(behind, text.clone()))
+                }
+            };
+            changes.push(change(start, &removed, &text));
+        }
+        let edited = Rope::from_str(&uses(&around, &old));
+        let hunks = rebase_words(&plan.base, &plan.hunks, &changes).expect("disjoint");
+        prop_assert_eq!(patch(&edited, &hunks).to_string(), uses(&around, &new));
+    }
 }

@@ -2,40 +2,12 @@ use proptest::prelude::*;
 use ropey::Rope;
 
 use super::*;
-use crate::edit::{Hunk, lines, plan::patch};
+use crate::edit::places::tests::{edit, turn};
+use crate::edit::{lines, plan::patch};
 
-/// The edit that makes `after` of `before`, as the driver logs it.
-fn edit(before: &str, after: &str) -> Logged {
-    let hunks = lines::difference(before, after);
-    let (old, new) = (Rope::from_str(before), Rope::from_str(after));
-    let mut grown = 0isize;
-    let hunks = hunks
-        .into_iter()
-        .map(|Hunk { start, end, text }| {
-            let at = start.saturating_add_signed(grown);
-            grown += text.len() as isize - (end - start) as isize;
-            LoggedHunk {
-                start,
-                old: before[start..end].to_owned(),
-                line: new.byte_to_line(at) + 1,
-                lead: text_before(&new, at),
-                trail: text_after(&old, end),
-                new: text,
-            }
-        })
-        .collect();
-    Logged {
-        hash: sha256(after.as_bytes()),
-        hunks,
-    }
-}
-
-/// The edits of a turn through these texts.
-fn turn(texts: &[&str]) -> Vec<Logged> {
-    texts
-        .windows(2)
-        .map(|pair| edit(pair[0], pair[1]))
-        .collect()
+/// Reverts all of these edits.
+fn reverted(present: &str, edits: &[Logged]) -> RevertedText {
+    revert_edits(present, edits, |_| Part::Wanted)
 }
 
 const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\n";
@@ -44,7 +16,7 @@ const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\
 fn an_untouched_text_comes_back_to_the_byte() {
     let renamed = CODE.replace("second", "deuxieme");
     let grown = format!("{renamed}\nfn three() {{}}\n");
-    let taken = revert_edits(&grown, &turn(&[CODE, &renamed, &grown]));
+    let taken = reverted(&grown, &turn(&[CODE, &renamed, &grown]));
     assert_eq!(taken.text, CODE);
     assert!(taken.conflicts.is_empty());
 }
@@ -58,7 +30,7 @@ fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
     let edits = turn(&[&before, &after]);
     let (place, rest) = after.split_once(line).unwrap();
     let present = format!("{place}mine();{rest}");
-    let taken = revert_edits(&present, &edits);
+    let taken = reverted(&present, &edits);
     assert_eq!(taken.text, present);
     assert_eq!(taken.conflicts.len(), 1);
 }
@@ -67,7 +39,7 @@ fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
 fn what_the_user_typed_elsewhere_stays() {
     let after = CODE.replace("second();", "second(2);\n    third();");
     let typed = format!("// mine\n{after}// mine too\n");
-    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
+    let taken = reverted(&typed, &turn(&[CODE, &after]));
     assert_eq!(taken.text, format!("// mine\n{CODE}// mine too\n"));
     assert!(taken.conflicts.is_empty());
 }
@@ -78,7 +50,7 @@ fn what_the_user_changed_in_it_is_a_conflict_and_the_rest_comes_back() {
         .replace("first();", "first(\"a long enough one\");")
         .replace("second();", "second(\"a long enough two\");");
     let typed = after.replace("long enough two", "short two");
-    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
+    let taken = reverted(&typed, &turn(&[CODE, &after]));
     let expected = CODE.replace("second();", "second(\"a short two\");");
     assert_eq!(taken.text, expected);
     assert_eq!(taken.conflicts, ["line 6: the text has changed since"]);
@@ -89,7 +61,7 @@ fn a_place_that_is_there_twice_is_left_alone() {
     let before = "start\na\nend\n";
     let after = "start\na new line of words\nend\n";
     let twice = format!("{after}{after}");
-    let taken = revert_edits(&twice, &turn(&[before, after]));
+    let taken = reverted(&twice, &turn(&[before, after]));
     assert_eq!(taken.text, twice);
     assert_eq!(taken.conflicts.len(), 1);
 }
@@ -98,7 +70,7 @@ fn a_place_that_is_there_twice_is_left_alone() {
 fn a_deletion_comes_back_between_its_neighbours() {
     let after = CODE.replace("    first();\n", "");
     let typed = format!("{after}// mine\n");
-    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
+    let taken = reverted(&typed, &turn(&[CODE, &after]));
     assert_eq!(taken.text, format!("{CODE}// mine\n"));
 }
 
@@ -112,7 +84,7 @@ fn one_side_of_what_was_around_is_enough() {
         ("the last line\n", "mine\nmore\nand more\nand more\n"),
     ] {
         let present = after.replace(from, to);
-        let taken = revert_edits(&present, &turn(&[before, &after]));
+        let taken = reverted(&present, &turn(&[before, &after]));
         assert_eq!(taken.text, before.replace(from, to));
         assert!(taken.conflicts.is_empty());
     }
@@ -121,8 +93,8 @@ fn one_side_of_what_was_around_is_enough() {
 #[test]
 fn reverting_a_revert_brings_the_edit_back() {
     let after = CODE.replace("second", "deuxieme");
-    let taken = revert_edits(&after, &turn(&[CODE, &after]));
-    let again = revert_edits(&taken.text, &[edit(&after, &taken.text)]);
+    let taken = reverted(&after, &turn(&[CODE, &after]));
+    let again = reverted(&taken.text, &[edit(&after, &taken.text)]);
     assert_eq!(again.text, after);
 }
 
@@ -134,10 +106,54 @@ fn without_surroundings_only_the_exact_text_counts() {
     for hunk in &mut log[0].hunks {
         (hunk.lead, hunk.trail) = (String::new(), String::new());
     }
-    assert_eq!(revert_edits(&after, &log).text, CODE);
+    assert_eq!(reverted(&after, &log).text, CODE);
     for typed in [format!("{after}x"), format!("x{after}")] {
-        assert_eq!(revert_edits(&typed, &log).text, typed);
+        assert_eq!(reverted(&typed, &log).text, typed);
     }
+}
+
+/// After undo or a reload, what the agent deleted stands beside its old place, where the same lines
+/// are around.
+#[test]
+fn deleted_lines_that_are_back_are_not_inserted_again() {
+    let before = "end;\nsecond();\nend;\n}\n";
+    let edits = turn(&[before, "end;\n}\n"]);
+    let same = reverted(before, &edits);
+    assert_eq!((same.text.as_str(), same.conflicts.len()), (before, 1));
+    let typed = format!("{before}// mine\n");
+    let same = reverted(&typed, &edits);
+    assert_eq!((same.text, same.conflicts.len()), (typed, 1));
+}
+
+/// The first deletion was rejected, and its place is no longer known; the second one is in force.
+#[test]
+fn a_revert_without_its_edit_is_not_undone() {
+    let before = "abc\nfn deformed()\nghi\n";
+    let present = "fn deformed()\nghi\n";
+    let edits = turn(&[before, "ghi\n", before, present]);
+    let present = &format!("{present}mine\n");
+    let part = |(edit, _): HunkAt| [Part::Rejected, Part::Inverse, Part::Wanted][edit];
+    let taken = revert_edits(present, &edits, part);
+    assert_eq!((&taken.text, taken.conflicts.len()), (present, 1));
+}
+
+/// The difference of the whole texts would be another one, with hunks that belong to several places.
+#[test]
+fn the_hunks_of_a_revert_stay_inside_their_places() {
+    let before = "end\nabc\n\nend\n}\nend\n";
+    let edits = turn(&[
+        before,
+        "\nend\n}\nend\n",
+        "\nend\nend\n",
+        "new\n\nend\nend\n",
+    ]);
+    let present = "new\n\nend\nend\n";
+    let taken = reverted(present, &edits);
+    assert_eq!(taken.text, before);
+    let starts: Vec<usize> = taken.hunks.iter().map(|hunk| hunk.start).collect();
+    assert_eq!(starts, [0, 9]);
+    let hunks = &taken.hunks;
+    assert_eq!(patch(&Rope::from_str(present), hunks).to_string(), before);
 }
 
 proptest! {
@@ -165,7 +181,7 @@ proptest! {
             lines.insert((*at).min(lines.len()), text.clone());
         }
         let present = lines.join("\n");
-        let taken = revert_edits(&present, &log);
+        let taken = reverted(&present, &log);
         for (_, text) in &typed {
             prop_assert!(taken.text.contains(text.as_str()));
         }

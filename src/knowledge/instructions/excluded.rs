@@ -1,10 +1,12 @@
 //! Folders whose instruction files belong to other projects: vendored, ignored, submodules (A03).
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::GitignoreBuilder;
+
+use crate::workspace::beneath::{bounded, open_beneath};
+use crate::workspace::listings::KnownNames;
 
 /// Folders that hold copies of other projects, whatever the ignore rules say.
 const VENDORED: &[&str] = &[
@@ -30,10 +32,19 @@ const IGNORE_LIMIT: u64 = 256 * 1024;
 /// Decides on folders; each file is read once, however many folders it concerns.
 #[derive(Default)]
 pub struct Exclusions {
+    known: KnownNames,
     texts: HashMap<PathBuf, Option<String>>,
 }
 
 impl Exclusions {
+    /// Reads no file that `known` says is missing.
+    pub fn knowing(known: KnownNames) -> Self {
+        Self {
+            known,
+            texts: HashMap::new(),
+        }
+    }
+
     /// Why instruction files in `folder`, which is `root` or below it, are not used; `None` if they
     /// are. The root's own files are always used.
     pub fn reason(&mut self, root: &Path, folder: &Path) -> Option<String> {
@@ -56,7 +67,7 @@ impl Exclusions {
     /// A submodule's `.git` is a file that points into the outer repository's `modules`; a linked
     /// work tree's points into `worktrees` and is the user's own.
     fn is_submodule(&mut self, folder: &Path) -> bool {
-        let Some(text) = self.text(folder.join(".git"), 4096) else {
+        let Some(text) = self.text(folder, ".git", 4096) else {
             return false;
         };
         let target = text.trim().strip_prefix("gitdir:").map(str::trim);
@@ -76,7 +87,7 @@ impl Exclusions {
         // One set per folder: a pattern is relative to the folder of its file. Later ones win.
         let mut verdict = false;
         for base in above {
-            let Some(text) = self.text(base.join(".gitignore"), IGNORE_LIMIT) else {
+            let Some(text) = self.text(base, ".gitignore", IGNORE_LIMIT) else {
                 continue;
             };
             let mut builder = GitignoreBuilder::new(base);
@@ -97,11 +108,22 @@ impl Exclusions {
     }
 
     /// As [`small_text`].
-    fn text(&mut self, path: PathBuf, limit: u64) -> Option<&str> {
-        let read = |path: &PathBuf| small_text(path, limit);
-        let text = self.texts.entry(path).or_insert_with_key(read);
+    fn text(&mut self, folder: &Path, name: &str, limit: u64) -> Option<&str> {
+        let known = &self.known;
+        let read = || {
+            let there = known.may_have(folder, name);
+            there.then(|| small_text(folder, name, limit)).flatten()
+        };
+        let text = self.texts.entry(folder.join(name)).or_insert_with(read);
         text.as_deref()
     }
+}
+
+/// The vendored folder that `folder`, which is below `root`, is or is in.
+pub(super) fn vendored(root: &Path, folder: &Path) -> Option<String> {
+    let parts = folder.strip_prefix(root).ok()?.components();
+    let mut names = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    names.find(|name| is_vendored(name))
 }
 
 pub(super) fn is_vendored(name: &str) -> bool {
@@ -110,17 +132,10 @@ pub(super) fn is_vendored(name: &str) -> bool {
         .any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The text of a small regular file; anything else, links and FIFOs included, is not opened.
-fn small_text(path: &Path, limit: u64) -> Option<String> {
-    let data = std::fs::symlink_metadata(path).ok()?;
-    if !data.is_file() || data.len() > limit {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(data.len()).ok()? + 1);
-    super::super::open_regular(path)
-        .ok()?
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .ok()?;
+/// The text of a small regular file in a canonical folder; anything else, links included, is not
+/// read.
+fn small_text(folder: &Path, name: &str, limit: u64) -> Option<String> {
+    let mut file = open_beneath(folder, Path::new(name)).ok()?;
+    let bytes = bounded(&mut file, limit).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

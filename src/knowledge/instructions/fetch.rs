@@ -11,6 +11,7 @@ use reqwest::Client;
 use url::Url;
 
 use crate::conversation::{SessionId, sha256};
+use crate::env::tasks;
 use crate::http;
 use crate::secrets::without_passwords;
 
@@ -91,7 +92,7 @@ impl UrlCache {
             return Ok(client.clone());
         }
         let options = options(url);
-        let client = tokio::task::spawn_blocking(move || http::client(&options))
+        let client = tasks::blocking(move || http::client(&options))
             .await
             .map_err(|error| error.to_string())?
             .map_err(|failure| failure.message)?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::BUDGET;
-use crate::knowledge::git::{self, HeadCache};
 use crate::knowledge::text_source::TextSource;
 
 /// The table `[instructions]` of a layout.
@@ -101,17 +100,25 @@ impl Default for Search {
 
 impl Search {
     /// The folders of the walk, nearest first.
-    pub(super) fn walk(&self, texts: &TextSource<'_>, heads: &HeadCache) -> Vec<PathBuf> {
+    pub(super) fn walk(&self, texts: &TextSource<'_>) -> Vec<PathBuf> {
         let cwd = &texts.cwd;
         let end = match self.stop {
             Stop::Root => texts.outermost().to_path_buf(),
-            Stop::Git => git::top(cwd, heads).unwrap_or_else(|| cwd.clone()),
+            Stop::Git => texts
+                .head()
+                .map_or_else(|| cwd.clone(), |head| head.top.clone()),
             Stop::Directory => cwd.clone(),
         };
         cwd.ancestors()
             .take_while(|folder| folder.starts_with(&end))
             .map(Path::to_path_buf)
             .collect()
+    }
+
+    /// Whether the walk reaches `folder`. Git is asked only where it matters.
+    pub(super) fn reaches(&self, texts: &TextSource<'_>, folder: &Path) -> bool {
+        let known = self.stop == Stop::Root && folder.starts_with(&texts.top);
+        texts.cwd.starts_with(folder) && (known || self.walk(texts).iter().any(|it| it == folder))
     }
 }
 

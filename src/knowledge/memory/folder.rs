@@ -11,7 +11,7 @@ use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
 use crate::env::private_folder;
 use crate::secrets::Detector;
 use crate::workspace::beneath::{Folder, bounded, open_beneath};
-use crate::workspace::{FileError, Stamp};
+use crate::workspace::{FileError, FileKind, Stamp, canonicalize, kind_without_links};
 
 pub const TOPICS: &str = "topics";
 pub const DAILY: &str = "daily";
@@ -33,7 +33,7 @@ pub struct Place {
 
 /// The canonical path of our own folder, which may be a link.
 fn canonical(base: &Path) -> Result<PathBuf, FileError> {
-    std::fs::canonicalize(base).map_err(|error| match error.kind() {
+    canonicalize(base).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => FileError::Missing,
         _ => error.into(),
     })
@@ -80,7 +80,12 @@ impl Place {
 
     /// The folder `name` in it, through no link below our own folder.
     fn open(&self, name: &Path) -> Result<Folder, FileError> {
-        Folder::open(&canonical(&self.base)?, &self.below.join(name))
+        let below = self.below.join(name);
+        match kind_without_links(&self.base.join(&below)) {
+            Some(FileKind::Missing) => Err(FileError::Missing),
+            Some(_) => Folder::open(&self.base, &below),
+            None => Folder::open(&canonical(&self.base)?, &below),
+        }
     }
 
     fn refused(&self, name: &Path, error: &FileError) -> String {

@@ -7,7 +7,7 @@ use crate::conversation::plan::{Todo, TodoStatus, count};
 use crate::conversation::{Failure, FileChange, TurnStop};
 use crate::host::{Access, ApprovalRequest, QuestionRequest, Subject};
 use crate::prompt::fence;
-use crate::session::{RevertedFile, RevertedTurn};
+use crate::session::{DecidedHunks, DecisionStatus, RevertedFile, RevertedTurn};
 use crate::visible::{self, ends};
 use crate::workspace::Uri;
 
@@ -229,6 +229,23 @@ pub fn dollars(cost: f64) -> String {
     }
 }
 
+/// What a decision about changes could not do; `None`: all was done.
+pub fn undecided(decided: &DecidedHunks) -> Option<String> {
+    let failed = decided
+        .results
+        .iter()
+        .filter(|it| it.status != DecisionStatus::Done);
+    let reasons: Vec<&str> = failed.filter_map(|it| it.reason.as_deref()).collect();
+    let first = reasons.first()?;
+    let more = match reasons.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    Some(format!(
+        "Interline left this change as it is: {first}{more}. Edit it by hand, or keep it."
+    ))
+}
+
 /// What a revert did, and how to undo it.
 pub fn reverted(revert: &RevertedTurn) -> String {
     let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
@@ -317,6 +334,7 @@ mod tests {
             uri: "file:///w/a.rs".to_owned(),
             diff: "+let x\u{202e} = 1;\u{1b}[2J\n".to_owned(),
             after: String::new(),
+            files: Vec::new(),
         };
         let raw = subject(&content);
         assert!(raw.contains('\u{202e}'));
@@ -392,6 +410,7 @@ mod tests {
             added: 2,
             removed: 1,
             created: false,
+            deleted: false,
         };
         let unsaved = [file.uri.clone()];
         let mut end = Closing {

@@ -16,6 +16,7 @@ use super::transcript::unsaved;
 use super::{Severity, show};
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{Event, SessionId, ToolStatus, TurnId};
+use crate::env::tasks;
 use crate::rpc::Peer;
 use crate::workspace::Workspace;
 
@@ -91,7 +92,7 @@ impl Turns {
                 let token = format!("{TOKEN}{}", envelope.turn_id);
                 (
                     send,
-                    tokio::spawn(progress(self.peer.clone(), token, reports)),
+                    tasks::spawn(progress(self.peer.clone(), token, reports)),
                 )
             })
             .unzip();
@@ -162,7 +163,7 @@ impl Turns {
         };
         let (peer, shows) = (self.peer.clone(), self.shows);
         let workspace = Arc::clone(&self.workspace);
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             // Helix clears its status line when a progress ends, so the message comes after it.
             if let Some(progress) = running.progress.take() {
                 let _ = tokio::time::timeout(CREATE_LIMIT, progress).await;

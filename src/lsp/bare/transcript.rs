@@ -19,6 +19,7 @@ use crate::agent::Shared;
 use crate::config::ChatFolder;
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::env::tasks;
 use crate::host::Host;
 use crate::policy::paths;
 use crate::session::Sessions;
@@ -92,9 +93,7 @@ impl Transcripts {
 
     /// Follows a session of an earlier process if it has a transcript.
     fn follow_existing(&self, id: &SessionId) {
-        if let Ok(path) = self.path(id)
-            && path.exists()
-        {
+        if let Ok((path, true)) = self.path(id) {
             self.follow(id, path);
         }
     }
@@ -109,7 +108,8 @@ impl Transcripts {
         })
     }
 
-    fn path(&self, id: &SessionId) -> Result<PathBuf, Failure> {
+    /// The transcript's path, and whether it exists.
+    fn path(&self, id: &SessionId) -> Result<(PathBuf, bool), Failure> {
         let connected = self.connected()?;
         let gone = || {
             Failure::new(
@@ -149,11 +149,11 @@ impl Transcripts {
         let known = self.state.lock().open.get(id).map(|open| open.path.clone());
         let path = match known {
             Some(path) => path,
-            None => self.path(id)?,
+            None => self.path(id)?.0,
         };
         let shared = Arc::clone(&self.connected()?.shared);
         let (made, session) = (path.clone(), id.clone());
-        let make = tokio::task::spawn_blocking(move || {
+        let make = tasks::blocking(move || {
             let located = files::locate(&shared.workspace, &made);
             match located.open || made.exists() {
                 true => Ok(()),

@@ -87,6 +87,26 @@ fn nine_captured_clients_are_bare_and_known_with_their_quirks() {
     }
 }
 
+#[test]
+fn a_client_that_only_answers_queries_keeps_its_quirks() {
+    for row in rows() {
+        let mut params: Value = serde_json::from_str(row.fixture).unwrap();
+        let before = Client::new(&params);
+        params["capabilities"]["experimental"]["interline"] =
+            json!({ "version": 1, "query": true });
+        let client = Client::new(&params);
+        assert!(client.offer.query && !client.offer.edit && !client.offer.commands);
+        let name = &client.name;
+        assert_eq!(client.delay, before.delay, "{name:?}");
+        assert_eq!(client.drops_stale, before.drops_stale, "{name:?}");
+        assert_eq!(client.show_document, before.show_document, "{name:?}");
+        assert_eq!(
+            client.show_message_request, before.show_message_request,
+            "{name:?}"
+        );
+    }
+}
+
 fn with(interline: Value) -> Client {
     Client::new(&json!({ "capabilities": { "experimental": { "interline": interline } } }))
 }

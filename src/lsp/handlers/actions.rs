@@ -1,41 +1,59 @@
 //! Code actions: our commands at the cursor, and the answers to pending approvals.
 
-use lsp_types::{
-    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionTriggerKind,
-    Command,
-};
+use std::sync::Arc;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::commands::prompts;
+use crate::conversation::Failure;
 use crate::lsp::door::Door;
-use crate::lsp::from_proto;
-use crate::lsp::service::raw_uri;
+use crate::lsp::params::{CodeActions, Command};
+use crate::workspace::Uri;
+
+/// The client asks for actions by itself, not its user.
+const AUTOMATIC: u8 = 2;
+
+/// A code action that runs a command. Without `edit`, beside which Zed would not run the command,
+/// and without `data`, so that there is nothing to resolve.
+#[derive(Serialize)]
+struct Action {
+    title: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<Value>,
+    command: Command,
+}
 
 /// The actions at a range.
-pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
-    let uri = raw_uri(&params.text_document.uri);
+pub async fn list(door: Arc<Door>, params: CodeActions) -> Result<Vec<Value>, Failure> {
+    let door = door.as_ref();
+    let uri = Uri::new(params.text_document.uri);
     let place = json!({ "uri": uri.as_str(), "range": params.range });
-    let context = &params.context;
+    let context = params.context;
     let mut actions = Vec::new();
-    if !context.diagnostics.is_empty() {
+    let offered = door.sessions()?.config().code_actions != Some(false);
+    if offered && !context.diagnostics.is_empty() {
         let mut arguments = place.clone();
         arguments["diagnostics"] = json!(context.diagnostics);
         let mut fix = action("Interline: fix this", "interline.fix", arguments);
-        fix.kind = Some(CodeActionKind::QUICKFIX);
-        fix.diagnostics = Some(context.diagnostics.clone());
+        fix.kind = "quickfix";
+        fix.diagnostics = context.diagnostics;
         actions.push(fix);
     }
     let chat = super::transcript::commands(door, &uri);
-    let asked = context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
+    let asked = context.trigger_kind != Some(AUTOMATIC);
     if asked && !chat.is_empty() {
         // There is nothing to explain or fix in a transcript.
         actions = chat.into_iter().map(of_command).collect();
         actions.extend(approvals(door));
-    } else if asked {
-        if prompts::comment_at(door, &uri, from_proto::range(params.range)).is_some() {
+    } else if asked && offered {
+        let changes = super::review::actions(door, uri.as_str(), params.range).await;
+        actions.extend(changes.into_iter().map(of_command));
+        if prompts::comment_at(door, &uri, params.range).is_some() {
             let title = "Interline: do this comment";
             let mut rewrite = action(title, "interline.doComment", place.clone());
-            rewrite.kind = Some(CodeActionKind::REFACTOR_REWRITE);
+            rewrite.kind = "refactor.rewrite";
             actions.push(rewrite);
         }
         let title = "Interline: explain this";
@@ -46,18 +64,18 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
     let literals = door
         .client()
         .is_ok_and(|client| client.code_action_literals);
-    actions
+    Ok(actions
         .into_iter()
-        .filter(|action| wanted(context.only.as_deref(), action.kind.as_ref()))
-        .map(|action| match (literals, action.command) {
-            (false, Some(command)) => CodeActionOrCommand::Command(command),
-            (_, command) => CodeActionOrCommand::CodeAction(CodeAction { command, ..action }),
+        .filter(|action| wanted(context.only.as_deref(), action.kind))
+        .map(|action| match literals {
+            true => json!(action),
+            false => json!(action.command),
         })
-        .collect()
+        .collect())
 }
 
 /// The answers to pending approvals, for clients that may not show the question.
-fn approvals(door: &Door) -> Vec<CodeAction> {
+fn approvals(door: &Door) -> Vec<Action> {
     let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
         return Vec::new();
     };
@@ -84,41 +102,31 @@ fn approvals(door: &Door) -> Vec<CodeAction> {
         .collect()
 }
 
-fn of_command(command: Command) -> CodeAction {
-    CodeAction {
+fn of_command(command: Command) -> Action {
+    Action {
         title: command.title.clone(),
-        kind: Some(CodeActionKind::REFACTOR),
-        command: Some(command),
-        ..CodeAction::default()
+        kind: "refactor",
+        diagnostics: Vec::new(),
+        command,
     }
 }
 
-/// Without `edit`, beside which Zed would not run the command, and without `data`, so that there is
-/// nothing to resolve.
-fn action(title: &str, command: &str, argument: Value) -> CodeAction {
-    CodeAction {
+fn action(title: &str, command: &str, argument: Value) -> Action {
+    of_command(Command {
         title: title.to_owned(),
-        kind: Some(CodeActionKind::REFACTOR),
-        command: Some(Command {
-            title: title.to_owned(),
-            command: command.to_owned(),
-            arguments: Some(vec![argument]),
-        }),
-        ..CodeAction::default()
-    }
+        command: command.to_owned(),
+        arguments: [argument],
+    })
 }
 
 /// Kinds are hierarchical: `refactor` includes `refactor.rewrite`.
-fn wanted(only: Option<&[CodeActionKind]>, kind: Option<&CodeActionKind>) -> bool {
-    let (Some(only), Some(kind)) = (only, kind) else {
-        return true;
-    };
+fn wanted(only: Option<&[String]>, kind: &str) -> bool {
+    let Some(only) = only else { return true };
     only.iter().any(|wanted| {
-        let (wanted, kind) = (wanted.as_str(), kind.as_str());
         wanted.is_empty()
-            || kind == wanted
+            || kind == wanted.as_str()
             || kind
-                .strip_prefix(wanted)
+                .strip_prefix(wanted.as_str())
                 .is_some_and(|rest| rest.starts_with('.'))
     })
 }

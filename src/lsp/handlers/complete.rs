@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::conversation::Failure;
+use crate::env::tasks;
 use crate::lsp::bare::transcript::complete::{self, FOLDER, Row};
 use crate::lsp::door::Door;
 use crate::lsp::ext::{CompleteInput, Completion, Completions};
@@ -91,7 +92,7 @@ async fn files(door: &Door, root: PathBuf, typed: &str) -> Vec<Completion> {
     };
     let (shared, typed) = (Arc::clone(sessions.shared()), typed.to_owned());
     let find = move || complete::files(&shared, &root, &typed);
-    let rows: Vec<Row> = tokio::task::spawn_blocking(find).await.unwrap_or_default();
+    let rows: Vec<Row> = tasks::blocking(find).await.unwrap_or_default();
     let kind = |kind| if kind == FOLDER { "folder" } else { "file" };
     rows.into_iter()
         .map(|(name, of, detail)| item(name, kind(of), detail))
@@ -103,7 +104,7 @@ async fn skills(door: &Door, root: PathBuf, typed: &str) -> Result<Vec<Completio
     let (shared, config) = (Arc::clone(sessions.shared()), sessions.config());
     let typed = typed.to_owned();
     let find = move || complete::commands(&shared, &config, Path::new(&root), &typed);
-    let rows = tokio::task::spawn_blocking(find).await.unwrap_or_default();
+    let rows = tasks::blocking(find).await.unwrap_or_default();
     let row = |(name, _, detail)| item(name, "skill", detail);
     Ok(rows.into_iter().map(row).collect())
 }

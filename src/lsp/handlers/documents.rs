@@ -3,26 +3,33 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lsp_types::{DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::conversation::{Failure, FailureKind};
+use crate::env::tasks;
 use crate::host::Host as _;
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
-use crate::lsp::service::raw_uri;
+use crate::lsp::params::{DidChange, DidOpen, DidSave, OfDocument};
 use crate::workspace::{ContentChange, Uri};
 
-pub fn opened(door: &Door, params: DidOpenTextDocumentParams) {
+pub fn opened(door: &Arc<Door>, params: DidOpen) {
     let document = params.text_document;
     door.workspace.did_open(
-        raw_uri(&document.uri),
+        Uri::new(document.uri.as_str()),
         &document.language_id,
         document.version,
         &document.text,
     );
+    // From now on it is known which side changes.
+    let (workspace, uri) = (Arc::clone(&door.workspace), Uri::new(document.uri));
+    tasks::blocking(move || {
+        if let Some(document) = workspace.document(&uri) {
+            workspace.dirty(&document);
+        }
+    });
 }
 
 /// A didChange with its URI as the client wrote it.
@@ -52,11 +59,17 @@ impl Changed {
         let frame: ChangeFrame = serde_json::from_str(text).ok()?;
         let notifies = frame.method == "textDocument/didChange" && frame.id.is_none();
         let version = frame.jsonrpc.is_none_or(|version| version == "2.0");
-        (notifies && version).then(|| Self {
-            uri: Uri::new(frame.params.text_document.uri),
-            version: frame.params.text_document.version,
-            changes: frame.params.content_changes,
-        })
+        (notifies && version).then(|| frame.params.into())
+    }
+}
+
+impl From<DidChange> for Changed {
+    fn from(params: DidChange) -> Self {
+        Self {
+            uri: Uri::new(params.text_document.uri),
+            version: params.text_document.version,
+            changes: params.content_changes,
+        }
     }
 }
 
@@ -67,20 +80,7 @@ struct ChangeFrame<'a> {
     id: Option<IgnoredAny>,
     #[serde(borrow)]
     method: Cow<'a, str>,
-    params: ChangeParams,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ChangeParams {
-    text_document: VersionedDocument,
-    content_changes: Vec<ContentChange>,
-}
-
-#[derive(Deserialize)]
-struct VersionedDocument {
-    uri: String,
-    version: i32,
+    params: DidChange,
 }
 
 pub fn changed(door: &Door, change: &Changed) {
@@ -93,8 +93,12 @@ pub fn changed(door: &Door, change: &Changed) {
         .did_change(uri, *version, changes, door.encoding());
 }
 
-/// A malformed didChange is still a change: the mirror is no longer correct.
-pub fn unreadable(door: &Door, params: &Value) {
+/// A didChange that [`Changed::read`] did not take. A malformed one is still a change: the mirror is
+/// no longer correct.
+pub fn changed_late(door: &Door, params: Value) {
+    if let Ok(read) = DidChange::deserialize(&params) {
+        return changed(door, &read.into());
+    }
     let uri = params["textDocument"]["uri"].as_str();
     tracing::warn!(uri, "a malformed textDocument/didChange");
     if let Some(uri) = uri {
@@ -105,17 +109,18 @@ pub fn unreadable(door: &Door, params: &Value) {
     }
 }
 
-pub fn saved(door: &Door, params: DidSaveTextDocumentParams) {
-    let uri = raw_uri(&params.text_document.uri);
-    door.workspace.did_save(&uri, params.text.as_deref());
+pub fn saved(door: &Arc<Door>, params: DidSave) {
+    let uri = Uri::new(params.text_document.uri);
+    let formatted = door.workspace.did_save(&uri, params.text.as_deref());
+    if let (Some(formatted), Ok(sessions)) = (formatted, door.sessions()) {
+        sessions.formatted(&formatted);
+    }
 }
 
-pub fn closed(door: &Door, params: DidCloseTextDocumentParams) {
-    let uri = raw_uri(&params.text_document.uri);
+pub fn closed(door: &Arc<Door>, params: OfDocument) {
+    let uri = Uri::new(params.text_document.uri);
     door.diagnostics().remove(&uri.key());
-    if let Ok(sessions) = door.sessions() {
-        sessions.set_diagnostics(uri.as_str(), Vec::new());
-    }
+    door.workspace.diagnostics.forget(&uri.key());
     door.workspace.did_close(&uri);
 }
 
@@ -123,9 +128,11 @@ pub fn closed(door: &Door, params: DidCloseTextDocumentParams) {
 pub async fn save_all(door: Arc<Door>, _: Args) -> Result<Value, Failure> {
     let workspace = Arc::clone(&door.workspace);
     // Comparing with the disk reads files.
-    let dirty = tokio::task::spawn_blocking(move || {
+    let dirty = tasks::blocking(move || {
         let mut dirty = workspace.documents();
-        dirty.retain(|document| document.uri.path().is_some() && workspace.dirty(document));
+        dirty.retain(|document| {
+            document.uri.path().is_some() && workspace.file_state(document).may_save()
+        });
         dirty.into_iter().map(|document| document.uri).collect()
     });
     let dirty: Vec<Uri> = dirty.await.unwrap_or_default();

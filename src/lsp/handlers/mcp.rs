@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::conversation::Failure;
+use crate::env::tasks;
 use crate::host::Host as _;
 use crate::lsp::door::Door;
 use crate::lsp::ext::{McpServerRef, Nothing};
@@ -68,7 +69,7 @@ pub async fn login_command(door: Arc<Door>, args: Args) -> Result<Value, Failure
     let host = Arc::clone(door.host()?);
     let cwd = folder(&door, &args);
     let server = args.server.or(args.text);
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         match log_in(&door, server.as_deref(), cwd.as_deref()).await {
             Ok(name) => host.message(&format!("Interline: logged in to the MCP server {name}.")),
             Err(failure) => host.message(&format!("Interline: {}", failure.sentences())),

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use lsp_types::{NumberOrString, WorkDoneProgressCancelParams};
+use serde_json::Value;
 
 use crate::conversation::Failure;
 use crate::conversation::event::Origin;
+use crate::env::tasks;
 use crate::lsp::door::Door;
 use crate::lsp::ext::{CancelTurn, CancelledTurns, DequeueTurn, DequeuedTurn, SteerTurn, TurnRef};
+use crate::lsp::params::CancelProgress;
 use crate::session::{RevertTurn, RevertedTurn, StartTurn, StartedTurn};
 
 pub async fn start(door: Arc<Door>, mut params: StartTurn) -> Result<StartedTurn, Failure> {
@@ -45,8 +47,8 @@ pub async fn revert(door: Arc<Door>, params: RevertTurn) -> Result<RevertedTurn,
 
 /// `window/workDoneProgress/cancel`. Ignores tokens that are not ours and those of turns that have
 /// ended.
-pub fn progress_cancelled(door: &Arc<Door>, params: WorkDoneProgressCancelParams) {
-    let NumberOrString::String(token) = params.token else {
+pub fn progress_cancelled(door: &Arc<Door>, params: CancelProgress) {
+    let Value::String(token) = params.token else {
         return;
     };
     let Ok(host) = door.host() else { return };
@@ -54,7 +56,7 @@ pub fn progress_cancelled(door: &Arc<Door>, params: WorkDoneProgressCancelParams
         return;
     };
     let door = Arc::clone(door);
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         if let Ok(sessions) = door.sessions()
             && let Err(failure) = sessions.cancel(&session, Some(turn)).await
         {

@@ -455,6 +455,7 @@ fn turn(uri: &str) -> Vec<Arc<Envelope>> {
         added: 2,
         removed: 1,
         created: false,
+        deleted: false,
     }];
     vec![
         envelope(

@@ -23,7 +23,7 @@ fn tools_without_a_schema_or_description_and_duplicates_are_corrected() {
     assert_eq!(catalog.tools[1].description, "B.");
     assert_eq!(
         catalog.tools[0].schema,
-        json!({"type": "object", "properties": {}})
+        json!({"type": "object", "properties": {}}).into()
     );
     assert_eq!(catalog.notes.len(), 3);
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::conversation::sha256;
+use crate::env::tasks;
 use crate::env::{Env, Secrets, private};
 use crate::provider::keys;
 
@@ -160,7 +161,7 @@ impl Tokens {
         work: impl FnOnce(&Self) -> Result<T, String> + Send + 'static,
     ) -> Result<T, AuthError> {
         let own = self.clone();
-        tokio::task::spawn_blocking(move || work(&own))
+        tasks::blocking(move || work(&own))
             .await
             .unwrap_or_else(|error| Err(error.to_string()))
             .map_err(AuthError::CredentialStoreError)

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::{Class, class};
+use super::{Class, Entries, class, fold, fold_any};
 
 fn of(path: &str) -> Class {
     class(
@@ -226,4 +226,73 @@ proptest! {
     fn any_name_has_a_class(path in "\\PC{0,40}") {
         let _ = of(&path);
     }
+
+    /// What a search may show is the same as what `read` may.
+    #[test]
+    fn an_entry_has_the_class_of_its_path(
+        names in proptest::collection::vec(name(), 0..5),
+        last in name(),
+        absolute in any::<bool>(),
+    ) {
+        let own = ["/home/u/.state/interline", "/home/u/.State/output/deep", "/home/u/run"];
+        let own = own.map(PathBuf::from);
+        let top = Path::new(if absolute { "/" } else { "" });
+        let folder = top.join(names.join("/"));
+        let whole = class(&folder.join(&last), &own);
+        let entry = Entries::new(&folder, &own).class(last.as_ref());
+        prop_assert_eq!(
+            (entry.hidden, entry.secret, entry.special),
+            (whole.hidden, whole.secret, whole.special),
+            "{}/{}", folder.display(), last
+        );
+    }
+
+    #[test]
+    fn plain_names_are_folded_like_all_others(name in "[a-zA-Z0-9._ :\u{212a}-]{0,12}") {
+        prop_assert_eq!(fold(&name), fold_any(&name));
+    }
+}
+
+/// Names that matter somewhere, in several spellings, and some that never do.
+fn name() -> impl Strategy<Value = String> {
+    let name = proptest::sample::select(vec![
+        "home",
+        "u",
+        ".state",
+        "interline",
+        "output",
+        "skills",
+        "run",
+        "deep",
+        ".interline",
+        "chat",
+        ".ssh",
+        ".docker",
+        "config.json",
+        ".config",
+        "gh",
+        "etc",
+        "shadow",
+        "credentials",
+        ".env",
+        "id_rsa",
+        "x.pem",
+        "proc",
+        "dev",
+        "shm",
+        "sys",
+        "src",
+        "a.rs",
+        "credentials.json",
+        ".git",
+    ]);
+    let change = |name: &str, how: u8| match how {
+        0 => name.to_uppercase(),
+        1 => format!("{name}."),
+        2 => format!("{name}:stream"),
+        3 => format!("{name}\u{200b}"),
+        4 => name.replace('s', "\u{17f}"),
+        _ => name.to_owned(),
+    };
+    (name, 0_u8..20).prop_map(move |(name, how)| change(name, how))
 }

@@ -415,7 +415,6 @@ fn no_layout_can_put_untrusted_text_into_the_system_slot() {
 fn the_default_layout_asks_for_no_tool_that_is_not_offered() {
     let own = [
         "delegate",
-        "edit",
         "glob",
         "grep",
         "memory_search",

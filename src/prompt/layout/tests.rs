@@ -283,7 +283,7 @@ pub(in crate::prompt) fn tool(name: &str) -> ToolFacts {
         spec: ToolSpec {
             name: name.to_owned(),
             description: format!("What {name} does.\nWhen to use {name}, and its limits."),
-            input_schema: serde_json::json!({"type": "object", "properties": {}}),
+            input_schema: serde_json::json!({"type": "object", "properties": {}}).into(),
         },
         tier: match name {
             "exec" => Tier::Sandbox,

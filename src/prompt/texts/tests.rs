@@ -2,11 +2,11 @@ use super::*;
 
 /// `scripts/mutants` changes built-in texts without a build: those of this folder replace
 /// the built-in ones of their names, in every test of the run.
-pub(super) fn mutated(files: &mut BTreeMap<String, Text>) {
+pub(super) fn mutated(files: &mut Files) {
     let Some(folder) = std::env::var_os("INTERLINE_TEST_PROMPTS") else {
         return;
     };
-    let (mut changed, mut problems) = (BTreeMap::new(), Vec::new());
+    let (mut changed, mut problems) = (Files::new(), Vec::new());
     overlay(Path::new(&folder), &mut changed, &mut problems);
     assert_eq!(problems, []);
     for (name, text) in changed {
@@ -135,6 +135,24 @@ fn an_unusable_override_is_reported_and_the_built_in_text_stays() {
             .any(|why| why.contains("more than the limit"))
     );
     assert!(reasons.iter().any(|why| why.contains("not a regular file")));
+}
+
+#[test]
+fn the_schema_of_a_tool_cannot_be_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let built_in = Texts::load(None);
+    let schema = built_in.get("tools/read.json").unwrap();
+    std::fs::create_dir_all(dir.path().join("tools")).unwrap();
+    std::fs::write(dir.path().join("tools/read.json"), "{}").unwrap();
+    std::fs::write(
+        dir.path().join("tools/list.json"),
+        built_in.get("tools/list.json").unwrap(),
+    )
+    .unwrap();
+    let texts = Texts::load(Some(dir.path()));
+    assert_eq!(texts.get("tools/read.json"), Some(schema));
+    let path = dir.path().join("tools/read.json").display().to_string();
+    assert_eq!(texts.problems(), [(path, SCHEMA.to_owned())]);
 }
 
 #[test]

@@ -5,13 +5,13 @@
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::conversation::request::{Effort, Thinking};
-use crate::conversation::{Block, ModelFacts, Request, Role};
+use crate::conversation::{Block, Message, ModelFacts, Request, Role};
 use crate::provider::Body;
+use crate::provider::growing::{Cut, Growing};
 
 use super::history::{self, Part, Target, Turn};
 
@@ -35,15 +35,12 @@ pub fn body_without_thinking(provider: &str, request: &Request) -> Body {
 
 fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
     let model = format!("{provider}/{}", request.model);
-    let turns = history::turns(
-        &request.messages,
-        Target {
-            model: &model,
-            images: request.facts.images,
-            prefix_bound: request.facts.prefix_bound,
-            unreadable,
-        },
-    );
+    let target = Target {
+        model: &model,
+        images: request.facts.images,
+        prefix_bound: request.facts.prefix_bound,
+        unreadable,
+    };
     let mut out = Writer::default();
     out.text("{\"model\":");
     out.json(&request.model);
@@ -54,11 +51,15 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
         out.text(",\"tools\":");
         out.json(request.tools.as_ref());
     }
-    messages(&mut out, &turns);
+    out.text(",\"messages\":[");
+    out.bytes
+        .begin(&request.messages, format!("{target:?}"), false);
+    let cut = messages(&mut out, &request.messages, target);
+    out.text("]");
     ask_for_thinking(&mut out, &request.facts);
     out.text(",\"stream\":true}");
     Body {
-        bytes: Bytes::from(out.bytes),
+        bytes: out.bytes.finish(&request.messages, cut),
         breakpoints: out.breakpoints,
     }
 }
@@ -88,21 +89,32 @@ fn system(out: &mut Writer, request: &Request) {
     });
 }
 
-fn messages(out: &mut Writer, turns: &[Turn<'_>]) {
-    let marked = breakpoints(turns);
-    out.text(",\"messages\":");
-    let numbered: Vec<_> = turns.iter().enumerate().collect();
-    out.list(&numbered, |out, (t, turn)| {
+/// Writes the turns that an earlier request did not write. Returns where the next may begin: what is
+/// before carries no breakpoints.
+fn messages(out: &mut Writer, messages: &[Message], target: Target<'_>) -> Option<Cut> {
+    let mut turns = history::turns(messages, target, &mut out.bytes.progress);
+    let mut marked = breakpoints(&turns);
+    if marked.len() < MESSAGE_BREAKPOINTS && out.bytes.continues() {
+        out.bytes.restart();
+        turns = history::turns(messages, target, &mut out.bytes.progress);
+        marked = breakpoints(&turns);
+    }
+    for (t, turn) in turns.iter().enumerate() {
+        out.bytes.entry();
+        out.bytes.separate();
         out.text(match turn.role {
             Role::User => "{\"role\":\"user\",\"content\":",
             Role::Assistant => "{\"role\":\"assistant\",\"content\":",
         });
         let parts: Vec<_> = turn.parts.iter().enumerate().collect();
         out.list(&parts, |out, (p, part)| {
-            block(out, &part.block, marked.contains(&(*t, *p)));
+            block(out, &part.block, marked.contains(&(t, *p)));
         });
         out.text("}");
-    });
+    }
+    let (first, _) = marked.get(MESSAGE_BREAKPOINTS - 1)?;
+    let cuts = out.bytes.progress.cuts.iter().rev();
+    cuts.copied().find(|cut| cut.entry <= *first)
 }
 
 /// The last real block of each of the last two user turns: this request writes the newest one to
@@ -212,18 +224,17 @@ fn ask_for_thinking(out: &mut Writer, facts: &ModelFacts) {
 
 #[derive(Default)]
 struct Writer {
-    bytes: Vec<u8>,
+    bytes: Growing,
     breakpoints: Vec<usize>,
 }
 
 impl Writer {
     fn text(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.text(text);
     }
 
     fn json(&mut self, value: &(impl Serialize + ?Sized)) {
-        // Cannot fail: all keys of maps are strings, and writing to a Vec always succeeds.
-        let _ = serde_json::to_writer(&mut self.bytes, value);
+        self.bytes.json(value);
     }
 
     fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
@@ -243,7 +254,7 @@ impl Writer {
         }
         self.text("}");
         if marked {
-            self.breakpoints.push(self.bytes.len());
+            self.breakpoints.push(self.bytes.size());
         }
     }
 }

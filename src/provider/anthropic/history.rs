@@ -4,7 +4,6 @@
 //! a longer history begins with the same turns.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
@@ -12,6 +11,7 @@ use crate::conversation::{Block, Message, Role};
 use crate::provider::filler_texts::{
     CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED, NO_OUTPUT,
 };
+use crate::provider::growing::Progress;
 
 /// What a history is made for.
 #[derive(Clone, Copy, Debug)]
@@ -63,20 +63,25 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The turns of a request. An empty history stays empty.
-pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>> {
+/// The turns of a request, from where `progress` begins. An empty history stays empty.
+pub fn turns<'a>(
+    messages: &'a [Message],
+    target: Target<'_>,
+    progress: &mut Progress,
+) -> Vec<Turn<'a>> {
     let mut builder = Builder {
         target,
         turns: Vec::new(),
         open: Vec::new(),
         answered: 0,
-        ids: HashSet::new(),
+        begun: progress.from > 0,
+        progress,
         results: 0,
     };
-    for (n, message) in messages.iter().enumerate() {
+    for (n, message) in messages.iter().enumerate().skip(builder.progress.from) {
         match message.role {
             Role::User => builder.user(message),
-            Role::Assistant => builder.assistant(message, n >= target.unreadable),
+            Role::Assistant => builder.assistant(n, message),
         }
     }
     builder.close_calls();
@@ -100,15 +105,18 @@ struct Builder<'a, 't> {
     open: Vec<Call<'a>>,
     /// How many of them, from the first on, have a result: results usually come in order.
     answered: usize,
-    /// Ids on the wire so far; the provider wants them unique in a conversation (P25).
-    ids: HashSet<String>,
+    /// Has the ids on the wire so far; the provider wants them unique in a conversation (P25).
+    progress: &'t mut Progress,
+    /// Turns precede the first one here.
+    begun: bool,
     /// Results at the head of the last user turn.
     results: usize,
 }
 
 impl<'a> Builder<'a, '_> {
-    fn assistant(&mut self, message: &'a Message, readable: bool) {
-        let same = readable && message.model.as_deref() == Some(self.target.model);
+    fn assistant(&mut self, n: usize, message: &'a Message) {
+        let same =
+            n >= self.target.unreadable && message.model.as_deref() == Some(self.target.model);
         let foreign = message.model.as_deref() != Some(self.target.model);
         let mut kept: Vec<&'a Block> = message
             .content
@@ -133,8 +141,12 @@ impl<'a> Builder<'a, '_> {
             return;
         }
         self.close_calls();
-        if self.turns.is_empty() {
+        if self.turns.is_empty() && !self.begun {
             self.placeholder();
+        }
+        if self.turns.last().is_none_or(|it| it.role == Role::User) {
+            let ids = self.progress.ids.count();
+            self.progress.cut(n, self.turns.len(), ids);
         }
         let parts: Vec<Part<'a>> = kept.into_iter().map(|b| self.assistant_part(b)).collect();
         match self.turns.last_mut() {
@@ -301,7 +313,7 @@ impl<'a> Builder<'a, '_> {
         };
         let mut unique = base.clone();
         let mut n = 1u32;
-        while !self.ids.insert(unique.clone()) {
+        while !self.progress.ids.take(&unique) {
             n += 1;
             unique = format!("{base}_{n}");
         }

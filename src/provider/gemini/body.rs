@@ -8,13 +8,13 @@ mod tests;
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Request, ToolSpec};
 use crate::provider::Body;
+use crate::provider::growing::Growing;
 
 use super::history::{self, Contents, Part, Target};
 use super::names;
@@ -89,33 +89,41 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
         images: request.facts.images,
         unreadable,
     };
+    let mut out = Growing::default();
+    out.json(&head(request));
+    // The contents are appended to the object of the head.
+    out.reopen();
+    out.text(",\"contents\":[");
+    out.begin(&request.messages, format!("{target:?}"), false);
+    let mut contents = history::turns(&request.messages, target, &mut out.progress);
+    if contents.turns.is_empty() && out.continues() {
+        // Without its unfinished end, this history ends before the body that it would continue.
+        out.restart();
+        contents = history::turns(&request.messages, target, &mut out.progress);
+    }
     let Contents {
         turns,
         continuation,
         synthetic_end,
-    } = history::turns(&request.messages, target);
-    let mut bytes = Vec::new();
-    json(&mut bytes, &head(request));
-    // The contents are appended to the object of the head.
-    bytes.pop();
-    bytes.extend_from_slice(b",\"contents\":");
-    json(&mut bytes, &turns);
-    let end = bytes.len() - 1;
-    if let Some(token) = continuation {
-        bytes.extend_from_slice(b",\"continuationToken\":");
-        json(&mut bytes, token);
+    } = contents;
+    for turn in &turns {
+        out.entry();
+        out.separate();
+        out.json(turn);
     }
-    bytes.push(b'}');
+    let end = out.size();
+    out.text("]");
+    if let Some(token) = continuation {
+        out.text(",\"continuationToken\":");
+        out.json(token);
+    }
+    out.text("}");
     let cached = !turns.is_empty() && !synthetic_end;
+    let cut = out.progress.cuts.last().copied();
     Body {
-        bytes: Bytes::from(bytes),
+        bytes: out.finish(&request.messages, cut),
         breakpoints: cached.then_some(end).into_iter().collect(),
     }
-}
-
-fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Cannot fail: all keys of maps are strings, and writing to a Vec always succeeds.
-    let _ = serde_json::to_writer(out, value);
 }
 
 fn head(request: &Request) -> Head<'_> {

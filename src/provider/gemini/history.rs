@@ -7,7 +7,6 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -15,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::names;
 use crate::conversation::{Block, Message, Role};
 use crate::provider::filler_texts::{CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED};
+use crate::provider::growing::Progress;
 
 /// The provider accepts this instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";
@@ -133,25 +133,36 @@ fn of_type<'a>(value: &'a Value, kind: &str, field: &str) -> Option<&'a str> {
     value.get(field)?.as_str()
 }
 
-/// The turns of a request. An empty history stays empty.
-pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Contents<'a> {
+/// The turns of a request, from where `progress` begins: none if the history ends before, as an
+/// empty one does.
+pub fn turns<'a>(
+    messages: &'a [Message],
+    target: Target<'_>,
+    progress: &mut Progress,
+) -> Contents<'a> {
     let (messages, continuation) = without_unfinished(messages, target);
     let mut builder = Builder {
         target,
         turns: Vec::new(),
         open: Vec::new(),
         answered: 0,
-        ids: HashSet::new(),
+        begun: progress.from > 0,
+        progress,
         synthetic_end: false,
     };
-    for (n, message) in messages.iter().enumerate() {
+    for (n, message) in messages.iter().enumerate().skip(builder.progress.from) {
         match message.role {
             Role::User => builder.user(message),
-            Role::Assistant => builder.assistant(message, n >= target.unreadable),
+            Role::Assistant => builder.assistant(n, message),
         }
     }
     builder.close_calls();
-    if !messages.is_empty() && !builder.ends_with_user() {
+    // Without turns of its own, a continued conversion has no end to complete.
+    let ended = match builder.turns.last() {
+        Some(turn) => turn.role == "user",
+        None => builder.begun || messages.is_empty(),
+    };
+    if !ended {
         builder.placeholder();
     }
     Contents {
@@ -200,15 +211,18 @@ struct Builder<'a, 't> {
     open: Vec<OpenCall<'a>>,
     /// How many of them, from the first on, have a response: responses usually come in order.
     answered: usize,
-    /// Ids on the wire so far (P25).
-    ids: HashSet<String>,
+    /// Has the ids on the wire so far (P25).
+    progress: &'t mut Progress,
+    /// Turns precede the first one here.
+    begun: bool,
     synthetic_end: bool,
 }
 
 impl<'a> Builder<'a, '_> {
-    fn assistant(&mut self, message: &'a Message, readable: bool) {
+    fn assistant(&mut self, n: usize, message: &'a Message) {
+        let ids = self.progress.ids.count();
         let before = std::mem::take(&mut self.open);
-        let parts = self.parts(message, readable);
+        let parts = self.parts(message, n >= self.target.unreadable);
         if parts.is_empty() {
             self.open = before;
             return;
@@ -216,10 +230,13 @@ impl<'a> Builder<'a, '_> {
         let calls = std::mem::replace(&mut self.open, before);
         self.close_calls();
         self.open = calls;
-        if self.turns.is_empty() {
+        if self.turns.is_empty() && !self.begun {
             self.placeholder();
         }
         self.synthetic_end = false;
+        if self.turns.last().is_none_or(|it| it.role == "user") {
+            self.progress.cut(n, self.turns.len(), ids);
+        }
         self.turn("model").parts.extend(parts);
     }
 
@@ -370,10 +387,6 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn ends_with_user(&self) -> bool {
-        self.turns.last().is_some_and(|turn| turn.role == "user")
-    }
-
     fn placeholder(&mut self) {
         self.turn("user").parts.push(Part::text(CONTINUE));
         self.synthetic_end = true;
@@ -402,7 +415,7 @@ impl<'a> Builder<'a, '_> {
         }
         let mut unique = base.clone();
         let mut n = 1u32;
-        while !self.ids.insert(unique.clone()) {
+        while !self.progress.ids.take(&unique) {
             n += 1;
             unique = format!("{base}x{n}");
         }

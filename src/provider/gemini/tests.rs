@@ -250,7 +250,7 @@ async fn a_tool_with_an_odd_name_is_called_by_it_m03() {
     request.tools = Arc::new(vec![crate::conversation::ToolSpec {
         name: odd.clone(),
         description: String::new(),
-        input_schema: serde_json::json!({"type": "object"}),
+        input_schema: serde_json::json!({"type": "object"}).into(),
     }]);
     let (events, error) = ask(&provider(&server), &request).await;
     assert!(error.is_none(), "{error:?}");

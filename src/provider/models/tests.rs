@@ -8,9 +8,26 @@ fn parse(text: &str) -> Models {
     toml::from_str(text).unwrap()
 }
 
+/// `UPDATE_SCHEMAS=1` writes it.
+#[test]
+fn models_json_is_generated_from_models_toml() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/provider");
+    let toml = std::fs::read_to_string(folder.join("models.toml")).unwrap();
+    let value: serde_json::Value = toml::from_str(&toml).unwrap();
+    let json = format!("{value}\n");
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(folder.join("models.json"), &json).unwrap();
+    } else {
+        assert_eq!(
+            BUILT_IN, json,
+            "run UPDATE_SCHEMAS=1 cargo test --lib models_json"
+        );
+    }
+}
+
 #[test]
 fn the_built_in_file_is_complete() {
-    let models: Models = toml::from_str(BUILT_IN).unwrap();
+    let models: Models = serde_json::from_str(BUILT_IN).unwrap();
     for (provider, known) in &models.providers {
         let default = known.default.as_ref().unwrap();
         assert!(facts(default).known, "{provider}/{default}");

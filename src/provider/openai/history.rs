@@ -7,7 +7,7 @@
 pub mod tests;
 
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ use crate::provider::filler_texts::{
 };
 
 use super::names::{self, digest};
+use crate::provider::growing::Progress;
 
 /// The most characters of a call's id.
 const LONGEST_ID: usize = 64;
@@ -72,19 +73,24 @@ impl Part<'_> {
     }
 }
 
-/// The entries of a request. An empty history stays empty.
-pub fn entries<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>> {
+/// The entries of a request, from where `progress` begins. An empty history stays empty.
+pub fn entries<'a>(
+    messages: &'a [Message],
+    target: Target<'_>,
+    progress: &mut Progress,
+) -> Vec<Entry<'a>> {
     let mut builder = Builder {
         target,
         entries: Vec::new(),
         open: VecDeque::new(),
         outputs: 0,
-        ids: HashSet::new(),
+        begun: progress.from > 0,
+        progress,
     };
-    for (n, message) in messages.iter().enumerate() {
+    for (n, message) in messages.iter().enumerate().skip(builder.progress.from) {
         match message.role {
             Role::User => builder.user(message),
-            Role::Assistant => builder.assistant(message, n >= target.unreadable),
+            Role::Assistant => builder.assistant(n, message),
         }
     }
     builder.close_calls();
@@ -109,12 +115,15 @@ struct Builder<'a, 't> {
     open: VecDeque<Call<'a>>,
     /// The position of the next output: after the answer and its outputs.
     outputs: usize,
-    /// Ids on the wire so far (P25).
-    ids: HashSet<String>,
+    /// Has the ids on the wire so far (P25).
+    progress: &'t mut Progress,
+    /// Entries precede the first one here.
+    begun: bool,
 }
 
 impl<'a> Builder<'a, '_> {
-    fn assistant(&mut self, message: &'a Message, readable: bool) {
+    fn assistant(&mut self, n: usize, message: &'a Message) {
+        let readable = n >= self.target.unreadable;
         let own = message.model.as_deref() == Some(self.target.model);
         let keeps = |block: &&Block| match block {
             Block::Text { text } => !text.trim().is_empty(),
@@ -130,9 +139,11 @@ impl<'a> Builder<'a, '_> {
             return;
         };
         self.close_calls();
-        if self.entries.is_empty() {
+        if self.entries.is_empty() && !self.begun {
             self.placeholder();
         }
+        let ids = self.progress.ids.count();
+        self.progress.cut(n, self.entries.len(), ids);
         let parts: Vec<Part<'a>> = kept[..=last]
             .iter()
             .filter_map(|block| self.part(block, readable))
@@ -233,7 +244,7 @@ impl<'a> Builder<'a, '_> {
         let base = if id.is_empty() { "call" } else { id };
         let mut unique = self.shape(base);
         let mut n = 1u32;
-        while !self.ids.insert(unique.clone()) {
+        while !self.progress.ids.take(&unique) {
             n += 1;
             unique = self.shape(&format!("{base}_{n}"));
         }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::request::Effort;
 use crate::conversation::{Block, Request};
+use crate::provider::growing::Growing;
 use crate::provider::openai::history::{self, Entry, Part, Target};
 use crate::provider::openai::names::wire;
 use crate::provider::openai::{arguments_text, schema};
@@ -72,7 +73,10 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     if !request.tools.is_empty() {
         body.insert("tools".into(), tools(request));
     }
-    let mut messages = Vec::new();
+    let mut out = Growing::default();
+    out.json(&body);
+    out.reopen();
+    out.text(",\"messages\":[");
     let system: Vec<&str> = request
         .system
         .iter()
@@ -80,15 +84,15 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         .filter(|text| !text.trim().is_empty())
         .collect();
     if !system.is_empty() {
-        messages.push(json!({"role": "system", "content": system.join("\n\n")}));
+        out.json(&json!({"role": "system", "content": system.join("\n\n")}));
     }
-    conversation(
-        history::entries(&request.messages, target),
-        request,
-        parts,
-        &mut messages,
-    );
-    body.insert("messages".into(), messages.into());
+    let reasoning = replays_reasoning(request, parts);
+    let key = format!("{target:?} {reasoning}");
+    out.begin(&request.messages, key, !system.is_empty());
+    let entries = history::entries(&request.messages, target, &mut out.progress);
+    conversation(&mut out, entries, reasoning);
+    out.text("]");
+    let mut body = Map::new();
     let limit = match parts.limit {
         // The server knows an unknown model best.
         Limit::Known if !facts.known => None,
@@ -109,7 +113,14 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     if parts.usage {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    Bytes::from(Value::Object(body).to_string())
+    out.join(&body);
+    let cut = out.progress.cuts.last().copied();
+    out.finish(&request.messages, cut)
+}
+
+/// Whether an answer's reasoning is sent back with its calls.
+fn replays_reasoning(request: &Request, parts: Parts) -> bool {
+    request.facts.replays_reasoning != parts.other_reasoning
 }
 
 fn tools(request: &Request) -> Value {
@@ -126,20 +137,18 @@ fn tools(request: &Request) -> Value {
     request.tools.iter().map(tool).collect()
 }
 
-fn conversation(
-    entries: Vec<Entry<'_>>,
-    request: &Request,
-    parts: Parts,
-    messages: &mut Vec<Value>,
-) {
+fn conversation(out: &mut Growing, entries: Vec<Entry<'_>>, reasoning: bool) {
     let mut entries = entries.into_iter().peekable();
     while let Some(entry) = entries.next() {
-        messages.push(match entry {
+        out.entry();
+        out.separate();
+        let message = match entry {
             Entry::User(mut blocks) => {
                 // The templates of many models refuse two user messages in a row.
                 while let Some(Entry::User(more)) =
                     entries.next_if(|next| matches!(next, Entry::User(_)))
                 {
+                    out.entry();
                     blocks.extend(more);
                 }
                 let blocks: Vec<&Block> = blocks.iter().map(AsRef::as_ref).collect();
@@ -148,8 +157,9 @@ fn conversation(
             Entry::Output { id, text } => {
                 json!({"role": "tool", "tool_call_id": id, "content": text})
             }
-            Entry::Answer(contents) => answer(contents, request, parts),
-        });
+            Entry::Answer(contents) => answer(contents, reasoning),
+        };
+        out.json(&message);
     }
 }
 
@@ -176,7 +186,7 @@ fn content(blocks: &[&Block]) -> Value {
     }
 }
 
-fn answer(contents: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
+fn answer(contents: Vec<Part<'_>>, reasoning: bool) -> Value {
     let (mut texts, mut thoughts) = (Vec::new(), Vec::new());
     let (mut details, mut calls) = (Vec::new(), Vec::new());
     for part in contents {
@@ -199,7 +209,7 @@ fn answer(contents: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
         "role": "assistant",
         "content": if texts.is_empty() { Value::Null } else { texts.join("\n\n").into() },
     });
-    if request.facts.replays_reasoning != parts.other_reasoning && !calls.is_empty() {
+    if reasoning && !calls.is_empty() {
         // Such a server requires the field even if there was no reasoning.
         message["reasoning_content"] = thoughts.join("\n\n").into();
     }

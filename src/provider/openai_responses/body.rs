@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Block, ModelFacts, Request, SystemBlock};
+use crate::provider::growing::Growing;
 use crate::provider::openai::history::{self, Entry, Part, Target};
 use crate::provider::openai::names::{digest, wire};
 use crate::provider::openai::{arguments_text, schema};
@@ -61,10 +62,25 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     if !request.tools.is_empty() {
         body.insert("tools".into(), tools(request));
     }
-    let entries = history::entries(&request.messages, target);
-    let key = cache_key(&instructions, entries.first());
-    let input: Vec<Value> = entries.into_iter().flat_map(items).collect();
-    body.insert("input".into(), input.into());
+    let mut out = Growing::default();
+    out.json(&body);
+    out.reopen();
+    out.text(",\"input\":[");
+    out.begin(&request.messages, format!("{target:?}"), false);
+    let entries = history::entries(&request.messages, target, &mut out.progress);
+    if !out.continues() {
+        out.note = cache_key(&instructions, entries.first());
+    }
+    let key = out.note.clone();
+    for entry in entries {
+        out.entry();
+        for item in items(entry) {
+            out.separate();
+            out.json(&item);
+        }
+    }
+    out.text("]");
+    let mut body = Map::new();
     body.insert("store".into(), false.into());
     body.insert("stream".into(), true.into());
     if parts.include {
@@ -90,7 +106,9 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         body.insert("max_output_tokens".into(), request.facts.max_output.into());
     }
     body.insert("prompt_cache_key".into(), key.into());
-    Bytes::from(Value::Object(body).to_string())
+    out.join(&body);
+    let cut = out.progress.cuts.last().copied();
+    out.finish(&request.messages, cut)
 }
 
 /// The system blocks as one text.

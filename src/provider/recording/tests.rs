@@ -103,7 +103,7 @@ fn request(words: &str) -> Request {
         tools: std::sync::Arc::new(vec![ToolSpec {
             name: "edit".into(),
             description: String::new(),
-            input_schema: json!({}),
+            input_schema: json!({}).into(),
         }]),
         messages: vec![Message::user(vec![Block::text(words)])].into(),
     }

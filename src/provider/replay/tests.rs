@@ -40,7 +40,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new(vec![ToolSpec {
             name: "edit".into(),
             description: String::new(),
-            input_schema: json!({}),
+            input_schema: json!({}).into(),
         }]),
         messages: messages.into(),
     }

@@ -36,7 +36,7 @@ pub fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new(vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
-            input_schema: serde_json::json!({"type": "object"}),
+            input_schema: serde_json::json!({"type": "object"}).into(),
         }]),
         messages: messages.into(),
     }

@@ -8,6 +8,7 @@ use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;
 use crate::conversation::event::Origin;
 use crate::conversation::{Failure, Input, Spent, TurnId, TurnStop};
+use crate::env::tasks;
 use crate::session::actor::turn_task::failed;
 
 impl Actor {
@@ -24,7 +25,7 @@ impl Actor {
         let input = vec![Input::Text { text }];
         let (context, fanout, steer) = self.run(&turn, Origin::Client, input, None);
         let mailbox = self.mailbox.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let (end, heard) = match context {
                 Ok(context) => shortened(context, focus).await,
                 Err(failure) => (failed(failure.clone()), Err(failure)),
@@ -57,7 +58,7 @@ impl Actor {
 
 /// Whatever happens in it, the session continues (INV-12).
 async fn shortened(cx: TurnEnv, focus: Option<String>) -> (TurnEnd, Result<(), Failure>) {
-    let running = tokio::spawn(async move {
+    let running = tasks::spawn(async move {
         let ask = Ask {
             why: Why::Request,
             focus: focus.as_deref(),

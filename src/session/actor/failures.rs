@@ -2,6 +2,7 @@
 
 use crate::agent::Shared;
 use crate::conversation::{Block, Failure, FailureKind, Input, Message, SessionId};
+use crate::session::resume::Unreported;
 
 pub(super) fn closed(session: &SessionId) -> Failure {
     Failure::new(
@@ -53,14 +54,48 @@ pub(super) fn unknown_turn() -> Failure {
     )
 }
 
-/// Results for calls whose turn was interrupted: the same text each time, so that a resumed
-/// request's bytes are the same.
-pub fn interrupted_results(shared: &Shared, unanswered: Vec<String>) -> Option<Message> {
+/// Results for calls whose turn was interrupted, with what is known of their edits: the same text
+/// each time, so that a resumed request's bytes are the same. `proposed`: those whose change waited
+/// for the user's review; `shown`: the path of a URI.
+pub fn interrupted_results(
+    shared: &Shared,
+    unanswered: Vec<String>,
+    proposed: &[&str],
+    edits: &Unreported,
+    shown: impl Fn(&str) -> String,
+) -> Option<Message> {
     if unanswered.is_empty() {
         return None;
     }
-    let text = shared.texts.render("results/interrupted.md", &[]);
-    let results = unanswered.into_iter();
-    let results = results.map(|id| Block::failed_call(id, &text));
-    Some(Message::user(results.collect()))
+    let mut text = shared.texts.render("results/interrupted.md", &[]);
+    if !edits.is_empty() {
+        let names = |uris: &[String]| match uris {
+            [] => "-".to_owned(),
+            uris => uris
+                .iter()
+                .map(|it| shown(it))
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        let (made, unknown) = (names(&edits.made), names(&edits.unknown));
+        let missing = names(&edits.missing);
+        text.push('\n');
+        text.push_str(&shared.texts.render(
+            "results/interrupted-edits.md",
+            &[
+                ("made", &made),
+                ("unknown", &unknown),
+                ("missing", &missing),
+            ],
+        ));
+    }
+    let waited = shared.texts.render("results/interrupted-proposal.md", &[]);
+    let result = |id: String| {
+        let text = match proposed.contains(&id.as_str()) {
+            true => &waited,
+            false => &text,
+        };
+        Block::failed_call(id, text)
+    };
+    Some(Message::user(unanswered.into_iter().map(result).collect()))
 }

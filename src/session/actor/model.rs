@@ -1,26 +1,63 @@
 //! Chooses the model of the session's turns and notifies the user about it.
 
+use std::sync::Arc;
+
 use super::{Actor, Own};
-use crate::conversation::{Event, Failure};
+use crate::config::Config;
+use crate::conversation::{Event, Failure, Mode};
 use crate::provider::Model;
+
+/// A model, and what it was resolved from.
+pub(super) struct Resolved {
+    own: Own,
+    config: Arc<Config>,
+    mode: Mode,
+    model: Model,
+}
 
 impl Actor {
     /// The model of a turn that begins now.
     pub(super) fn model(&self) -> Result<Model, Failure> {
+        let model = match self.known() {
+            Some(known) => known.model.clone(),
+            None => self.resolve()?.model,
+        };
+        Ok(model.thinking(self.settings().effort()))
+    }
+
+    /// What was just resolved, if it would be the same now.
+    fn known(&self) -> Option<&Resolved> {
         let settings = self.settings();
-        let providers = &self.parts.shared.providers;
-        let model = self
-            .parts
-            .model
-            .model(providers, &settings.config, settings.mode)?;
-        Ok(model.thinking(settings.effort()))
+        self.resolved.as_ref().filter(|known| {
+            known.own == self.parts.model
+                && known.mode == settings.mode
+                && Arc::ptr_eq(&known.config, &settings.config)
+        })
+    }
+
+    pub(super) fn resolve(&self) -> Result<Resolved, Failure> {
+        let settings = self.settings();
+        let (own, config, mode) = (&self.parts.model, &settings.config, settings.mode);
+        let model = own.model(&self.parts.shared.providers, config, mode)?;
+        Ok(Resolved {
+            own: own.clone(),
+            config: config.clone(),
+            mode,
+            model,
+        })
     }
 
     /// The model without routing.
     pub(super) fn unrouted(&self) -> String {
         let default = || {
-            let config = self.settings().config.clone();
-            let model = self.parts.shared.providers.resolve(&config, None);
+            let settings = self.settings();
+            let (config, own) = (&settings.config, &self.parts.model);
+            if let Some(known) = self.known()
+                && !own.follows_routing(config, settings.mode)
+            {
+                return known.model.name.clone();
+            }
+            let model = self.parts.shared.providers.resolve(config, None);
             model.map(|model| model.name).unwrap_or_default()
         };
         self.parts.model.name.clone().unwrap_or_else(default)

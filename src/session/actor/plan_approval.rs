@@ -1,71 +1,25 @@
 //! Asks the user about a plan, once, after the turn in plan mode that wrote it. Only the user's own
-//! choice leaves plan mode; a new turn withdraws the question.
-
-use tokio_util::sync::{CancellationToken, DropGuard};
+//! choice leaves plan mode.
 
 use super::Actor;
 use crate::conversation::event::Origin;
-use crate::conversation::{Input, ItemId, Mode, TurnId};
-use crate::host::{QuestionOutcome, QuestionRequest};
+use crate::conversation::{Input, Mode, TurnId};
 use crate::session::api::{ConfigureSession, StartTurn, WhenBusy};
 
-const CARRY_OUT: &str = "Carry it out";
-/// With either, the user's next prompt decides.
-const OTHERS: [&str; 2] = ["Change it", "Not now"];
-
-/// The open question; dropping it withdraws it.
-pub(super) struct PlanQuestion {
-    turn: TurnId,
-    _withdraw: DropGuard,
-}
+/// With the last two, the user's next prompt decides.
+const OPTIONS: [&str; 3] = ["Carry it out", "Change it", "Not now"];
 
 impl Actor {
-    /// Asks whether to carry out the plan that `turn` wrote, if the client shows questions.
-    pub(super) fn offer_plan(&mut self, turn: TurnId) {
-        let (host, settings) = (self.host(), self.settings());
-        if self.running.is_some() || settings.mode != Mode::Plan || !host.questions() {
-            return;
+    /// Asks whether to carry out the plan that `turn` wrote.
+    pub(super) fn offer_plan(&mut self, turn: &TurnId) {
+        if self.settings().mode == Mode::Plan {
+            let question = "Carry out this plan? This switches the session to mode agent.";
+            self.offer(turn, question.to_owned(), &OPTIONS, Self::carry_out);
         }
-        let request = QuestionRequest {
-            session_id: self.parts.id.clone(),
-            turn_id: turn.clone(),
-            item_id: ItemId(self.parts.shared.env.id("item")),
-            question: "Carry out this plan? This switches the session to mode agent.".to_owned(),
-            options: [CARRY_OUT]
-                .into_iter()
-                .chain(OTHERS)
-                .map(str::to_owned)
-                .collect(),
-            free_text: false,
-        };
-        let withdraw = CancellationToken::new();
-        self.offer = Some(PlanQuestion {
-            turn: turn.clone(),
-            _withdraw: withdraw.clone().drop_guard(),
-        });
-        let limit = settings.config.limits.approval();
-        let mailbox = self.mailbox.clone();
-        tokio::spawn(async move {
-            let answer = tokio::select! {
-                answer = host.ask(request) => answer,
-                () = withdraw.cancelled() => None,
-                () = tokio::time::sleep(limit) => None,
-            };
-            let accepted = answer.is_some_and(|answer| {
-                answer.outcome == QuestionOutcome::Answered
-                    && answer.answer.as_deref() == Some(CARRY_OUT)
-            });
-            if accepted {
-                mailbox.send(move |actor| actor.carry_out(&turn));
-            }
-        });
     }
 
-    /// The user accepted the plan of `turn`; a late answer changes nothing.
-    fn carry_out(&mut self, turn: &TurnId) {
-        if self.offer.as_ref().map(|offer| &offer.turn) != Some(turn) {
-            return;
-        }
+    /// The user accepted the plan.
+    fn carry_out(&mut self) {
         let session_id = self.parts.id.clone();
         let change = ConfigureSession {
             mode: Some(Mode::Agent),

@@ -1,4 +1,4 @@
-//! Reverting a turn's changes: the actor checks and hands over; the work runs on a task.
+//! Reverting and reviewing changes: the actor checks and hands over; the work runs on a task.
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -6,14 +6,18 @@ use super::failures::busy;
 use super::{Actor, Reply};
 use crate::agent::SessionState;
 use crate::conversation::{Failure, FailureKind};
-use crate::session::api::{RevertTurn, RevertedFile, RevertedTurn};
+use crate::env::tasks;
+use crate::session::api::{
+    DecideHunks, DecidedHunks, ListHunks, RevertTurn, RevertedFile, RevertedTurn,
+};
 use crate::session::revert::{self, From};
+use crate::session::review::{self, ReviewedFile};
+use crate::workspace::Formatted;
 
 /// The next message tells the model which files were reverted.
-fn note(state: &SessionState, reverted: &RevertedTurn) {
-    let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
+fn note(state: &SessionState, files: &[&RevertedFile]) {
     state.with_conversation(|conversation| {
-        for file in reverted.files.iter().filter(changed) {
+        for file in files {
             if !conversation.reverted.contains(&file.uri) {
                 conversation.reverted.push(file.uri.clone());
             }
@@ -31,15 +35,53 @@ impl Actor {
             }
         };
         let state = self.state.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let _one = one;
-            let preview = ask.preview;
-            let outcome = revert::run(from, ask).await;
-            if let (Ok(reverted), false) = (&outcome, preview) {
-                note(&state, reverted);
+            let outcome = revert::run(&from, &ask).await;
+            if let (Ok(reverted), false) = (&outcome, ask.preview) {
+                let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
+                let files: Vec<&RevertedFile> = reverted.files.iter().filter(changed).collect();
+                note(&state, &files);
+                let uris = files.iter().map(|file| file.uri.clone());
+                from.host.review_changed(uris.collect());
             }
             let _ = reply.send(outcome);
         });
+    }
+
+    /// What is left of the session's changes.
+    pub fn review(&self, ask: ListHunks, reply: Reply<Vec<ReviewedFile>>) {
+        let from = self.edits();
+        tasks::spawn(async move {
+            let listed = match from {
+                Ok(from) => review::list(&from, &ask).await,
+                Err(failure) => Err(failure),
+            };
+            let _ = reply.send(listed);
+        });
+    }
+
+    /// Keeps, rejects or amends changes, also while a turn runs.
+    pub fn decide(&self, ask: DecideHunks, reply: Reply<DecidedHunks>) {
+        let (from, state) = (self.edits(), self.state.clone());
+        let one = self.reverting.clone();
+        tasks::spawn(async move {
+            let _one = one.lock_owned().await;
+            let decided = match from {
+                Ok(from) => decide(&from, &state, &ask).await,
+                Err(failure) => Err(failure),
+            };
+            let _ = reply.send(decided);
+        });
+    }
+
+    /// A formatter changed a document when it was saved. If the agent changed it before, the log
+    /// says so: the agent's changes there are still its own.
+    pub fn formatted(&self, formatted: Formatted) {
+        let Ok(from) = self.edits() else {
+            return;
+        };
+        tasks::spawn(async move { review::formatted::record(&from, &formatted).await });
     }
 
     /// A second revert would hit the turn before, which the user did not ask for.
@@ -47,9 +89,13 @@ impl Actor {
         &self,
         ask: &RevertTurn,
     ) -> Result<(From, Option<OwnedMutexGuard<()>>), Failure> {
-        let from = self.revertible(ask)?;
+        let from = self.edits()?;
         if ask.preview {
             return Ok((from, None));
+        }
+        // A single hunk may be rejected at any time.
+        if self.running.is_some() && ask.hunk_ids.is_none() {
+            return Err(busy("Wait until it ends or cancel it, then revert."));
         }
         let one = self.reverting.clone().try_lock_owned();
         let one = one.map_err(|_| {
@@ -62,25 +108,32 @@ impl Actor {
         Ok((from, Some(one)))
     }
 
-    fn revertible(&self, ask: &RevertTurn) -> Result<From, Failure> {
-        if ask.hunk_ids.is_some() {
-            return Err(Failure::new(
-                FailureKind::Unsupported,
-                "Single hunks cannot be reverted yet.",
-                "Name the turn, and files with `uris`.",
-            ));
-        }
-        let log = self.parts.log.clone().ok_or_else(super::read_only)?;
-        if self.running.is_some() && !ask.preview {
-            return Err(busy("Wait until it ends or cancel it, then revert."));
-        }
+    /// What reverts and reviews work with.
+    fn edits(&self) -> Result<From, Failure> {
         Ok(From {
             shared: self.parts.shared.clone(),
             host: self.host(),
             session: self.parts.id.clone(),
             cwd: self.parts.cwd.clone(),
             closed_files: self.settings().config.edits.closed_files,
-            log,
+            log: self.parts.log.clone().ok_or_else(super::read_only)?,
+            journal: self.journal.clone(),
+            proposals: self.state.proposals.clone(),
         })
     }
+}
+
+async fn decide(
+    from: &From,
+    state: &SessionState,
+    ask: &DecideHunks,
+) -> Result<DecidedHunks, Failure> {
+    let (answer, decided, proposed) = review::decide(from, &ask.decisions).await?;
+    let mut uris: Vec<String> = decided.iter().map(|it| it.uri.clone()).collect();
+    uris.extend(proposed);
+    uris.sort();
+    uris.dedup();
+    state.with_conversation(|conversation| conversation.review(decided));
+    from.host.review_changed(uris);
+    Ok(answer)
 }

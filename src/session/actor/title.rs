@@ -7,6 +7,7 @@ use futures_util::StreamExt as _;
 
 use super::Actor;
 use crate::conversation::{Block, Entry, Input, Request, TurnId, Usage};
+use crate::env::tasks;
 use crate::prompt::fence;
 use crate::provider::{Model, ModelEvent, ProviderError};
 
@@ -36,7 +37,7 @@ impl Actor {
         let words = self.parts.shared.texts.render("title.md", &[]);
         let before = self.parts.title.clone();
         let (mailbox, turn) = (self.mailbox.clone(), turn.clone());
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let mut usage = Usage::default();
             let asked = ask(&model, words, &input, &mut usage);
             let title = match tokio::time::timeout(LIMIT, asked).await {

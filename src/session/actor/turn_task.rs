@@ -9,6 +9,7 @@ use super::{Ended, Mailbox};
 use crate::agent::turn::{self, TurnEnd};
 use crate::agent::{Steering, TurnEnv};
 use crate::conversation::{Failure, Spent, TurnId, TurnStop};
+use crate::env::tasks;
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
@@ -26,7 +27,7 @@ pub(super) async fn drive(
         Ok(context) => {
             let context = Arc::new(context);
             let receiver = keep.clone();
-            let running = tokio::spawn(async move {
+            let running = tasks::spawn(async move {
                 let mut receiver = receiver.lock().await;
                 turn::run(
                     &context,

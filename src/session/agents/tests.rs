@@ -84,7 +84,7 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
     let layout = Layout::load(&desk.sessions.shared().texts, "default").unwrap();
     assert_eq!(
         desk.settings
-            .registry(registry, &layout, &Default::default())
+            .registry(registry, &layout, &Default::default(), &Default::default())
             .names(),
         ["read"]
     );
@@ -92,7 +92,7 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
     assert_eq!(desk.settings.agent, None);
     assert!(
         desk.settings
-            .registry(registry, &layout, &Default::default())
+            .registry(registry, &layout, &Default::default(), &Default::default())
             .names()
             .contains(&"exec".to_owned())
     );
@@ -171,7 +171,7 @@ fn opt_in_tools_are_available_only_on_request() {
     let (plain, team) = (layout("default"), layout("zyhive"));
     let names = |settings: &Settings, layout| {
         settings
-            .registry(registry, layout, &Default::default())
+            .registry(registry, layout, &Default::default(), &Default::default())
             .names()
     };
     assert!(!names(&desk.settings, &plain).contains(&"self_rename".to_owned()));
@@ -194,9 +194,12 @@ fn zy68_a_confined_agent_has_no_tool_that_escapes() {
     desk.select("studio", By::Request).unwrap();
     let shared = desk.sessions.shared();
     let layout = Layout::load(&shared.texts, "zyhive").unwrap();
-    let registry = desk
-        .settings
-        .registry(&shared.registry, &layout, &shared.declared());
+    let registry = desk.settings.registry(
+        &shared.registry,
+        &layout,
+        &shared.declared(),
+        &Default::default(),
+    );
     assert_eq!(registry.names(), ["read"]);
     let policy = shared.policy(&desk.settings, &desk.root);
     assert_eq!(policy.confine, Some(desk.root.join("skills/pdf")));

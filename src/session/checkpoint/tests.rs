@@ -46,6 +46,7 @@ fn call(n: usize, size: usize) -> Event {
             added: 1,
             removed: 0,
             created: size.is_multiple_of(2),
+            deleted: false,
         }],
         diff: None,
         child: None,
@@ -179,6 +180,7 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             item: ItemId(format!("revert_{}", n % 2)),
             turn: turn(0),
             of: None,
+            hunks: Vec::new(),
         },
         15 => Entry::EditIntent {
             item: ItemId(format!("revert_{}", n % 2)),
@@ -187,6 +189,8 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             before: "b".to_owned(),
             hash: "h".to_owned(),
             hunks: Vec::new(),
+            create: false,
+            delete: size.is_multiple_of(4),
         },
         17 => Entry::Partial {
             turn: turn(n / 7),

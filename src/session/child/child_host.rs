@@ -79,6 +79,10 @@ impl Host for ChildHost {
         self.host.creates()
     }
 
+    fn changed_on_disk(&self, uris: &[Uri]) {
+        self.host.changed_on_disk(uris);
+    }
+
     fn deletes(&self) -> bool {
         self.host.deletes()
     }
@@ -156,6 +160,11 @@ impl Host for ChildHost {
 
     fn trust_changed(&self) {
         self.host.trust_changed();
+    }
+
+    /// A sub-agent's changes wait in its parent's session.
+    fn proposals_changed(&self, uris: Vec<String>) {
+        self.host.review_changed(uris);
     }
 
     fn lenses_moved(&self) {

@@ -11,6 +11,8 @@ fn intent(item: &str) -> Entry {
         before: String::new(),
         hash: String::new(),
         hunks: Vec::new(),
+        create: false,
+        delete: false,
     }
 }
 

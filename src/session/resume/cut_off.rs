@@ -18,6 +18,37 @@ pub struct CutOff {
     files: Vec<Changed>,
     /// Edits whose outcome is unknown.
     intended: Vec<Changed>,
+    /// Changes that wait for the user's review.
+    #[serde(default)]
+    proposed: Vec<Waiting>,
+    /// The files of calls that edit several together.
+    #[serde(default)]
+    together: Vec<(ItemId, Vec<String>)>,
+    /// Items whose edits undo those of a call, and the call.
+    #[serde(default)]
+    undos: Vec<(ItemId, ItemId)>,
+}
+
+/// The URIs of files that calls without a result were to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unreported {
+    pub made: Vec<String>,
+    pub unknown: Vec<String>,
+    pub missing: Vec<String>,
+}
+
+impl Unreported {
+    pub fn is_empty(&self) -> bool {
+        self.made.is_empty() && self.unknown.is_empty() && self.missing.is_empty()
+    }
+}
+
+/// A change that waits for the user's review.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    item: ItemId,
+    /// The call's id in its message.
+    call: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +65,9 @@ struct Changed {
     file: FileChange,
     /// It was shown.
     shown: bool,
+    /// The model has the call's result.
+    #[serde(default)]
+    reported: bool,
 }
 
 impl CutOff {
@@ -54,12 +88,42 @@ impl CutOff {
 
     /// A message: the text streamed before it is part of the conversation.
     pub fn message_logged(&mut self, role: Role) {
-        if role == Role::Assistant {
-            self.texts.clear();
+        // A later message answers the calls before it.
+        self.proposed.clear();
+        match role {
+            Role::Assistant => self.texts.clear(),
+            Role::User => self
+                .files
+                .iter_mut()
+                .for_each(|known| known.reported = true),
         }
     }
 
+    pub fn proposes(&mut self, item: ItemId, call: String) {
+        self.proposed.push(Waiting { item, call });
+    }
+
+    /// The ids of calls whose change waited for the user's review: nothing of it was applied.
+    pub fn proposed(&self) -> Vec<&str> {
+        let waiting = self.proposed.iter();
+        waiting.map(|known| known.call.as_str()).collect()
+    }
+
+    /// The call will edit these files.
+    pub fn begins(&mut self, item: ItemId, uris: Vec<String>) {
+        self.together.push((item, uris));
+    }
+
+    /// Edits of `item` undo those of `call`.
+    pub fn undoes(&mut self, item: ItemId, call: ItemId) {
+        self.undos.push((item, call));
+    }
+
     pub fn intends(&mut self, item: ItemId, uri: String, hunks: &[LoggedHunk]) {
+        self.proposed.retain(|known| known.item != item);
+        if self.undos.iter().any(|(undo, _)| *undo == item) {
+            return;
+        }
         let lines = |text: &str| u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
         let mut file = FileChange {
             uri,
@@ -75,16 +139,23 @@ impl CutOff {
             item,
             file,
             shown: false,
+            reported: false,
         });
     }
 
     pub fn landed(&mut self, item: &ItemId, uri: &str, outcome: &str) {
+        let made = matches!(outcome, "applied" | "rebased" | "held");
+        if let Some((_, call)) = self.undos.iter().find(|(undo, _)| undo == item) {
+            let undone = |known: &Changed| known.item == *call && known.file.uri == uri;
+            self.files.retain(|known| !(made && undone(known)));
+            return;
+        }
         let is = |known: &Changed| known.item == *item && known.file.uri == uri;
         let Some(at) = self.intended.iter().position(is) else {
             return;
         };
         let intended = self.intended.remove(at);
-        if matches!(outcome, "applied" | "rebased" | "held") {
+        if made {
             self.files.push(intended);
         }
     }
@@ -92,6 +163,8 @@ impl CutOff {
     /// A tool call was shown: these are the files it changed. A delegating call shows other
     /// sessions' changes.
     pub fn changed(&mut self, call: &ToolItem) {
+        self.proposed.retain(|known| known.item != call.item_id);
+        self.together.retain(|(item, _)| *item != call.item_id);
         let delegated = call.child.is_some();
         self.files.retain(|known| {
             let repeated = delegated && call.files.iter().any(|file| file.uri == known.file.uri);
@@ -101,6 +174,7 @@ impl CutOff {
             item: call.item_id.clone(),
             file: file.clone(),
             shown: true,
+            reported: false,
         }));
     }
 
@@ -128,6 +202,25 @@ impl CutOff {
         said.filter(|known| !known.text.trim().is_empty())
             .map(|known| Block::text(known.text.clone()))
             .collect()
+    }
+
+    /// What the log says about edits of calls without a result.
+    pub fn unreported(&self) -> Unreported {
+        let uri = |known: &Changed| known.file.uri.clone();
+        let made: Vec<String> = self
+            .files
+            .iter()
+            .filter(|it| !it.reported)
+            .map(uri)
+            .collect();
+        let unknown: Vec<String> = self.intended.iter().map(uri).collect();
+        let planned = self.together.iter().flat_map(|(_, uris)| uris);
+        let known = |uri: &String| made.contains(uri) || unknown.contains(uri);
+        Unreported {
+            missing: planned.filter(|uri| !known(uri)).cloned().collect(),
+            made,
+            unknown,
+        }
     }
 
     /// The changed files, each once.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Sessions;
 use crate::config::Config;
 use crate::conversation::{Failure, SessionId};
+use crate::env::tasks;
 use crate::policy::paths;
 use crate::session::api::{NewSession, OpenSession, SessionRow};
 use crate::session::{index, store};
@@ -90,7 +91,7 @@ impl Sessions {
     pub async fn interrupted(&self, id: &SessionId) -> Option<SessionRow> {
         let (root, id) = (self.root(id).ok()?, id.clone());
         let folder = self.folder().ok()?;
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = tasks::blocking(move || {
             let stored = index::list(&folder).into_iter();
             let mut here = stored.filter(|item| Path::new(&item.cwd).starts_with(&root));
             let last = here.find(|item| item.row.session_id != id)?;

@@ -111,8 +111,10 @@ fn fork_keeps(entry: &Entry) -> bool {
     !matches!(
         entry,
         Entry::EditIntent { .. }
+            | Entry::EditsTogether { .. }
             | Entry::EditOutcome { .. }
             | Entry::Revert { .. }
+            | Entry::Review { .. }
             // It was paid for there.
             | Entry::Usage { .. }
             // Waiting prompts keep waiting there.

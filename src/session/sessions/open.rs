@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Sessions;
 use super::storage::off_thread;
 use crate::agent::Settings;
+use crate::agent::request::attachments::shown_path;
 use crate::config::Config;
 use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
@@ -106,12 +107,12 @@ impl Sessions {
             Some(log) => log.clone(),
             None => Arc::new(NoLog),
         };
+        let cwd = self.place_of(&header, path, cwd)?;
         if log.is_some() {
-            self.close_interrupted(&mut resumed, recorder.as_ref());
+            self.close_interrupted(&mut resumed, recorder.as_ref(), &cwd);
         }
         let notice = report_lost(&mut resumed, path, recorder.as_ref());
         let config = self.config();
-        let cwd = self.place_of(&header, path, cwd)?;
         let layout = load_layout(&self.shared, resumed.layout())?;
         let settings = settings(&resumed.settings, config);
         let writable = log.is_some();
@@ -170,20 +171,31 @@ impl Sessions {
 
     /// Answers calls that an interrupted turn left open, and closes in the log the turn and the
     /// prompts that waited behind it.
-    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
+    fn close_interrupted(
+        &self,
+        resumed: &mut resume::Resumed,
+        recorder: &dyn Recorder,
+        cwd: &Path,
+    ) {
         let turn = resumed
             .interrupted
             .clone()
             .unwrap_or_else(|| TurnId::from("interrupted"));
         let unanswered = std::mem::take(&mut resumed.unanswered);
+        let edits = resumed.cut_off.unreported();
+        let shown = |uri: &str| shown_path(&self.shared.workspace, uri, cwd);
+        let conversation = &mut resumed.conversation;
         let mut add = |message: Message| {
             recorder.record(Entry::Message {
                 turn: turn.clone(),
                 message: message.clone(),
             });
-            resumed.conversation.push(message);
+            conversation.push(message);
         };
-        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
+        let proposed = resumed.cut_off.proposed();
+        if let Some(message) =
+            actor::interrupted_results(&self.shared, unanswered, &proposed, &edits, shown)
+        {
             add(message);
         }
         let mut bodies = Vec::new();
@@ -199,9 +211,9 @@ impl Sessions {
                 };
                 add(message);
             }
-            let shown = cut_off.items().into_iter();
-            bodies.extend(shown.map(|event| (turn.clone(), EnvelopeBody::Event { event })));
-            bodies.push((turn, resume::interrupted_end(&cut_off)));
+            let items = cut_off.items().into_iter();
+            bodies.extend(items.map(|event| (turn.clone(), EnvelopeBody::Event { event })));
+            bodies.push((turn, resume::interrupted_end(&cut_off, shown)));
         }
         for (turn, input) in std::mem::take(&mut resumed.waiting) {
             resumed.conversation.turns += 1;

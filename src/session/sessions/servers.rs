@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Sessions;
 use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::env::tasks;
 use crate::mcp::Pending;
 
 impl Sessions {
@@ -35,7 +36,7 @@ impl Sessions {
     pub async fn log_out(&self, server: &str, cwd: Option<&str>) -> Result<bool, Failure> {
         let cwd = self.looked_at(cwd).await?;
         let (shared, name) = (self.shared.clone(), server.to_owned());
-        let forgotten = tokio::task::spawn_blocking(move || shared.mcp.log_out(&cwd, &name)).await;
+        let forgotten = tasks::blocking(move || shared.mcp.log_out(&cwd, &name)).await;
         forgotten
             .unwrap_or_else(|error| Err(error.to_string()))
             .map_err(|reason| {
@@ -59,7 +60,7 @@ impl Sessions {
         let own = self.shared.mcp.with_session_servers(entries);
         let config = self.config();
         let (servers, cwd) = (own.clone(), handle.cwd.clone());
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = tasks::blocking(move || {
             servers.reload(&config, &cwd);
             servers.all_problems()
         });
@@ -72,7 +73,7 @@ impl Sessions {
         let cwd = self.named_folder(cwd)?.path;
         let config = self.config();
         let (shared, folder) = (self.shared.clone(), cwd.clone());
-        let looked = tokio::task::spawn_blocking(move || shared.mcp.reload(&config, &folder)).await;
+        let looked = tasks::blocking(move || shared.mcp.reload(&config, &folder)).await;
         if let Err(error) = looked {
             tracing::warn!(%error, "the servers of a folder were not looked at");
         }

@@ -124,10 +124,12 @@ impl Sessions {
                         .status_name()
                         .to_owned(),
                 };
+                let file = workspace.file_state(&document);
                 DocumentStatus {
                     uri: document.uri.to_string(),
                     version: document.version,
-                    dirty: workspace.dirty(&document),
+                    dirty: file.unsaved(),
+                    file: file.name().to_owned(),
                     agent_touched: document.agent_touched,
                     synced: document.sync == SyncState::InSync,
                     state,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Sessions;
 use crate::conversation::{Failure, FailureKind};
 use crate::env::private;
+use crate::env::tasks;
 use crate::session::store::StoreError;
 
 impl Sessions {
@@ -53,7 +54,7 @@ pub(super) async fn off_thread<T: Send + 'static>(
     read: impl FnOnce(&Path) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Failure> {
     let log = path.to_owned();
-    tokio::task::spawn_blocking(move || read(&log))
+    tasks::blocking(move || read(&log))
         .await
         .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
         .map_err(|error| log_failure(path, &error))

@@ -8,6 +8,7 @@ use super::storage::{log_failure, off_thread};
 use crate::conversation::entry::StoredSettings;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId};
 use crate::env::private::Place;
+use crate::env::tasks;
 use crate::knowledge::memory;
 use crate::session::actor;
 use crate::session::api::{ListSessions, SessionList, SessionRow};
@@ -31,7 +32,7 @@ impl Sessions {
         query: ListSessions,
     ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
         let folder = self.folder()?;
-        let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
+        let mut stored = tasks::blocking(move || index::list(&folder))
             .await
             .unwrap_or_default();
         let handles = self.state(|state| state.open.clone());
@@ -119,7 +120,7 @@ impl Sessions {
     /// Only the parent's log names the sessions of sub-agents.
     async fn delete_children(&self, path: &Path, id: &SessionId) {
         let (beside, parent) = (path.to_owned(), id.clone());
-        let found = tokio::task::spawn_blocking(move || store::children(&beside, &parent)).await;
+        let found = tasks::blocking(move || store::children(&beside, &parent)).await;
         for (child, path) in found.unwrap_or_default() {
             if self.handle(&child).is_ok() {
                 // It ends by itself; what cannot be closed is gone already.

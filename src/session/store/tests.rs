@@ -570,6 +570,7 @@ fn ze63_created_files_survive_a_restart() {
                         added: 1,
                         removed: 0,
                         created: *created,
+                        deleted: false,
                     })
                     .collect(),
                 diff: None,

@@ -9,6 +9,7 @@ use crate::agent::compact::cut::{self, Numbers};
 use crate::conversation::entry::{Carried, Compaction};
 use crate::conversation::{Block, Entry, Message, Role, SessionId, TurnId};
 use crate::provider::anthropic::history::{Target, turns};
+use crate::provider::growing::Progress;
 use crate::session::resume::{self, Resumed};
 
 #[derive(Clone, Debug)]
@@ -129,7 +130,7 @@ fn taken(messages: &[Message]) -> Result<(), TestCaseError> {
         prefix_bound: true,
         unreadable: 0,
     };
-    let turns = turns(messages, target);
+    let turns = turns(messages, target, &mut Progress::default());
     for (n, turn) in turns.iter().enumerate() {
         let user = n % 2 == 0;
         prop_assert_eq!(turn.role == Role::User, user, "turn {}", n);

@@ -18,7 +18,7 @@ use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Entry, Input, SessionId, TurnStop};
 use crate::env::Env;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody, SaveResult,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, NoClient, SaveResult,
     SessionChange,
 };
 use crate::session::{
@@ -264,29 +264,29 @@ impl<F: Fn(&Envelope) + Send + Sync> Listener<F> {
 #[async_trait]
 impl<F: Fn(&Envelope) + Send + Sync> Host for Listener<F> {
     fn fidelity(&self) -> Fidelity {
-        Nobody.fidelity()
+        NoClient.fidelity()
     }
 
     fn encoding(&self) -> Encoding {
-        Nobody.encoding()
+        NoClient.encoding()
     }
 
     fn delay(&self) -> Duration {
-        Nobody.delay()
+        NoClient.delay()
     }
 
     fn attaches(&self, suffix: &str) -> Option<bool> {
-        Nobody.attaches(suffix)
+        NoClient.attaches(suffix)
     }
 
     fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        Nobody.apply(edit)
+        NoClient.apply(edit)
     }
 
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
-        Nobody.approve(request).await
+        NoClient.approve(request).await
     }
 
     async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {

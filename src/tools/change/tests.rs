@@ -2,7 +2,8 @@ use ropey::Rope;
 
 use super::OutcomeReport;
 use crate::edit::Outcome;
-use crate::edit::apply::Landed;
+use crate::edit::apply::{Landed, Sent};
+use crate::edit::matching::Strategy;
 use crate::edit::rebase::Conflict;
 use crate::tools::target;
 use crate::tools::tests::bench::Bench;
@@ -16,6 +17,7 @@ async fn reported(bench: &Bench, outcome: Outcome) -> Result<ToolOutput, ToolErr
         located: &located,
         path: "a.rs".to_owned(),
         create: false,
+        strategy: Strategy::Exact,
         lines: vec![2],
     };
     telling.outcome(outcome).await
@@ -30,6 +32,7 @@ fn landed() -> Landed {
         removed: 1,
         diff: "--- a.rs\n+++ a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".to_owned(),
         others: Vec::new(),
+        sent: Sent::new(Rope::from_str("one\ntwo\n"), None, Vec::new()).into(),
     }
 }
 

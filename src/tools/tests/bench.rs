@@ -9,13 +9,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Approvals, Config};
+use crate::config::{Approvals, Config, Review};
 use crate::conversation::event::Envelope;
 use crate::conversation::{Entry, Event, EventSink, Mode, Recorder};
 use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, NoClient,
     QuestionAnswer, QuestionRequest,
 };
 use crate::policy::{Decision, Policy, decide};
@@ -89,6 +89,15 @@ impl Host for Editor {
         Box::pin(async move { answer })
     }
 
+    fn deletes(&self) -> bool {
+        *self.conduct.lock().unwrap() != Conduct::Disk
+    }
+
+    async fn delete(&self, file: &Uri, _label: &str) -> bool {
+        self.workspace.did_close(file);
+        std::fs::remove_file(file.path().unwrap()).is_ok()
+    }
+
     async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
         ApprovalAnswer::rejected("test")
     }
@@ -109,23 +118,23 @@ pub struct Unanswered;
 #[async_trait]
 impl Host for Unanswered {
     fn fidelity(&self) -> Fidelity {
-        Nobody.fidelity()
+        NoClient.fidelity()
     }
 
     fn encoding(&self) -> Encoding {
-        Nobody.encoding()
+        NoClient.encoding()
     }
 
     fn delay(&self) -> Duration {
-        Nobody.delay()
+        NoClient.delay()
     }
 
     fn attaches(&self, suffix: &str) -> Option<bool> {
-        Nobody.attaches(suffix)
+        NoClient.attaches(suffix)
     }
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        Nobody.apply(edit)
+        NoClient.apply(edit)
     }
 
     async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
@@ -226,6 +235,7 @@ impl Bench {
                 untrusted_roots: Vec::new(),
                 mode: Mode::Agent,
                 approvals: Approvals::Edits,
+                review: Review::After,
                 trusted: true,
                 rules: Vec::new(),
                 own: vec![env.dirs.config.clone(), env.dirs.state.clone()],
@@ -238,6 +248,7 @@ impl Bench {
             workspace,
             lanes: Arc::new(Lanes::default()),
             host: editor.clone(),
+            languages: Arc::default(),
             recorder: log.clone(),
             sink: log.clone(),
             seen: Arc::default(),
@@ -288,6 +299,23 @@ impl Bench {
     pub fn buffer(&self, name: &str) -> String {
         let document = self.cx.workspace.document(&self.uri(name)).unwrap();
         document.rope.to_string()
+    }
+
+    /// The texts of all files by name, as the editor shows them.
+    pub fn files(&self) -> BTreeMap<String, String> {
+        let entries = std::fs::read_dir(&self.root).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let on_disk = names.map(|name| {
+            let text = std::fs::read_to_string(self.root.join(&name)).unwrap();
+            (name, text)
+        });
+        let mut files: BTreeMap<String, String> = on_disk.collect();
+        for document in self.cx.workspace.documents() {
+            let path = document.uri.path().unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            files.insert(name.to_owned(), document.rope.to_string());
+        }
+        files
     }
 
     pub async fn prepare(&self, tool: &str, arguments: Value) -> Result<Prepared, String> {

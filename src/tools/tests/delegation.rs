@@ -116,6 +116,7 @@ async fn the_call_lists_the_files_that_the_sub_agent_changed() {
         added: 1,
         removed: 2,
         created: true,
+        deleted: false,
     };
     let mut report = stub.0.clone();
     report.files.push(file.clone());

@@ -83,7 +83,8 @@ async fn ze21_ze22_other_types_and_scopes_are_rejected_with_those_that_exist() {
         assert!(words.contains(named), "{arguments}: {words}");
     }
     assert!(!bench.cx.env.dirs.config.exists());
-    let schema = Registry::built_in().get("save_memory").unwrap().schema();
+    let tool = Registry::built_in().get("save_memory").unwrap();
+    let schema = tool.schema(&bench.cx.texts);
     for (key, values) in [
         (
             "type",

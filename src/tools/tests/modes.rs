@@ -9,7 +9,7 @@ use super::bench::Bench;
 use crate::config::Approvals;
 use crate::conversation::Mode;
 use crate::policy::{Decision, Policy};
-use crate::tools::Registry;
+use crate::tools::{LANGUAGES, Registry, Tool};
 
 /// Valid arguments for each tool on the bench of [`bench`].
 fn arguments(tool: &str) -> Value {
@@ -17,7 +17,12 @@ fn arguments(tool: &str) -> Value {
         "ask_user" => json!({ "question": "Which?" }),
         "current_time" => json!({}),
         // A sub-agent's calls are judged one by one, in the same mode.
+        "apply_patch" => {
+            json!({ "input": "*** Add File: made.txt\n+x\n*** Update File: a.txt\n-one\n+1\n" })
+        }
         "delegate" => json!({ "task": "look" }),
+        "diagnostics" => json!({}),
+        "lookup" => json!({ "what": "documentSymbols", "path": "a.txt" }),
         "edit" => json!({ "path": "a.txt", "old_string": "one", "new_string": "two" }),
         "exec" => json!({ "command": "touch made.txt" }),
         "glob" => json!({ "pattern": "*" }),
@@ -52,7 +57,8 @@ fn arguments(tool: &str) -> Value {
 }
 
 /// The tools that change something or run commands: forbidden outside agent mode.
-const CHANGING: [&str; 12] = [
+const CHANGING: [&str; 13] = [
+    "apply_patch",
     "edit",
     "exec",
     "project_create",
@@ -81,9 +87,10 @@ async fn bench(mode: Mode) -> Bench {
     bench
 }
 
-/// All names, as static strings.
+/// All names, as static strings, but of changes that only a language server can prepare.
 fn names() -> Vec<&'static str> {
-    let names = Registry::built_in().names().into_iter();
+    let prepared = |tool: &dyn Tool| !tool.spec().changes || tool.spec().needs != Some(LANGUAGES);
+    let names = Registry::built_in().only(prepared).names().into_iter();
     names.map(|name| &*name.leak()).collect()
 }
 
@@ -172,7 +179,7 @@ proptest! {
         ]),
         command in prop::sample::select(vec!["ls", "rm -rf /", "echo \u{202e}x", ""]),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut bench = bench(Mode::Agent).await;
             bench.cx.policy = Policy {

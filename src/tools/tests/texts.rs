@@ -176,9 +176,12 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
     assert_eq!(
         names,
         [
+            "apply_patch",
             "ask_user",
+            "code_action",
             "current_time",
             "delegate",
+            "diagnostics",
             "edit",
             "exec",
             "glob",
@@ -186,6 +189,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "knowledge_search",
             "list",
             "load_skill",
+            "lookup",
             "memory_search",
             "project_create",
             "project_glob",
@@ -193,6 +197,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "project_read",
             "project_write",
             "read",
+            "rename_symbol",
             "save_memory",
             "self_delete_env",
             "self_install_skill",

@@ -51,6 +51,21 @@ impl Job<'_> {
     }
 }
 
+impl Job<'_> {
+    /// Removes the file `relative` below `root`.
+    pub fn remove(&self, root: &Path, relative: &Path) -> Result<(), FileError> {
+        let names = names(relative)?;
+        let Some((name, folders)) = names.split_last() else {
+            return Err(FileError::Directory);
+        };
+        let mut within = folders.iter();
+        let folder =
+            within.try_fold(open_root(root)?, |folder, name| open_folder(&folder, name))?;
+        let path = root.join(folders.iter().collect::<PathBuf>());
+        Place { folder, path, name }.remove(self)
+    }
+}
+
 /// The folders created for the file, each with its parent.
 #[derive(Default)]
 struct Created(Vec<(OwnedFd, OsString)>);
@@ -131,6 +146,21 @@ impl Place<'_> {
             return Err(error);
         }
         // Some file systems cannot sync a folder; the rename has happened anyway.
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
+    fn remove(&self, job: &Job<'_>) -> Result<(), FileError> {
+        self.writable()?;
+        let result = self
+            .lock()
+            .and_then(|()| (job.still_closed)())
+            .and_then(|()| self.check(job.expected))
+            .and_then(|_| {
+                rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty()).map_err(refusal)
+            });
+        let _ = rustix::fs::flock(&self.folder, FlockOperation::Unlock);
+        result?;
         let _ = rustix::fs::fsync(&self.folder);
         Ok(())
     }

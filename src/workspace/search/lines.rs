@@ -1,15 +1,15 @@
-//! Collects the matching lines of each text, up to the cap.
+//! Searches the text of one file.
 
-use std::fs::File;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use memchr::memchr;
 
-use super::types::{Line, Matches, Query, SearchError};
+use super::hits::Hit;
+use super::types::{Line, Query, SearchError};
 use super::walk::Entry;
 use crate::workspace::text::BOM;
 use crate::workspace::{Document, FileError, Located, Workspace, beneath, content};
@@ -20,108 +20,134 @@ const LINE: usize = 500;
 const LEAD: usize = 100;
 const CUT: &str = "[…]";
 
-/// A compiled query and what it found so far.
-pub(super) struct Collector {
-    pub matches: Matches,
+/// A compiled query.
+pub(super) struct Pattern {
     matcher: RegexMatcher,
-    searcher: Searcher,
+    context: usize,
     cap: usize,
 }
 
-impl Collector {
+impl Pattern {
     pub fn new(query: &Query) -> Result<Self, SearchError> {
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .crlf(true)
             .build(&query.pattern)
             .map_err(|error| SearchError::Pattern(error.to_string()))?;
-        let searcher = SearcherBuilder::new()
-            .line_terminator(LineTerminator::crlf())
-            .line_number(true)
-            .before_context(query.context)
-            .after_context(query.context)
-            .build();
         Ok(Self {
-            matches: Matches::default(),
             matcher,
-            searcher,
+            context: query.context,
             cap: query.cap,
         })
     }
 
+    /// What one thread needs to search for it.
+    pub fn collector(&self) -> Collector {
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .before_context(self.context)
+            .after_context(self.context)
+            .build();
+        Collector {
+            matcher: self.matcher.clone(),
+            searcher,
+            most: self.cap.saturating_add(1),
+            buffer: Vec::new(),
+        }
+    }
+}
+
+/// Searches one file after another.
+pub(super) struct Collector {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    /// Lines of one file that are kept: one more than the result has room for.
+    most: usize,
+    buffer: Vec<u8>,
+}
+
+impl Collector {
     /// Searches one file, requested by name.
     pub fn search_place(
         &mut self,
         workspace: &Workspace,
         place: &Located,
-    ) -> Result<(), SearchError> {
+    ) -> Result<Option<Hit>, SearchError> {
         if let Some(document) = workspace.document_by_key(&place.key()) {
-            self.document(&place.path, &document);
-            return Ok(());
+            return Ok(self.search_document(&place.path, &document));
         }
         let (top, relative) = beneath::base(workspace, place)
             .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
-        self.file(&place.path, beneath::open_beneath(&top, &relative));
-        Ok(())
+        let file = beneath::open_beneath(&top, &relative);
+        let read = file
+            .and_then(|mut file| content::bytes(&mut file, content::LIMIT))
+            .map(|bytes| self.buffer = bytes);
+        Ok(self.search_read(&place.path, read))
     }
 
-    /// Searches one file found by a walk, which ends at the cap.
-    pub fn search_entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
-        match &entry.document {
-            Some(document) => self.document(&entry.path, document),
-            None => self.file(&entry.path, entry.open()),
+    /// Searches one file found by a walk.
+    pub fn search_entry(&mut self, entry: &Entry<'_>) -> Option<Hit> {
+        if let Some(document) = entry.document {
+            return self.search_document(entry.path, document);
         }
-        match self.matches.capped {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        let read = match (entry.within, entry.path.file_name()) {
+            (Some(folder), Some(name)) => {
+                content::read_entry(folder, name, content::LIMIT, &mut self.buffer)
+            }
+            _ => Err(FileError::Missing),
+        };
+        self.search_read(entry.path, read)
     }
 
-    fn document(&mut self, path: &Path, document: &Document) {
-        match document.opened {
-            true => self.search_text(path, document.rope.to_string().into_bytes()),
-            false => self.matches.skipped += 1,
+    fn search_document(&mut self, path: &Path, document: &Document) -> Option<Hit> {
+        if !document.opened {
+            return Some(Hit::Skipped);
         }
+        self.buffer.clear();
+        for chunk in document.rope.chunks() {
+            self.buffer.extend_from_slice(chunk.as_bytes());
+        }
+        self.search_buffer(path)
     }
 
-    fn file(&mut self, path: &Path, file: Result<File, FileError>) {
-        match file.and_then(|mut file| content::bytes(&mut file, content::LIMIT)) {
-            Ok(bytes) => self.search_text(path, bytes),
+    fn search_read(&mut self, path: &Path, read: Result<(), FileError>) -> Option<Hit> {
+        match read {
+            Ok(()) => self.search_buffer(path),
             // Deleted since the walk saw it, or replaced by a link.
-            Err(FileError::Missing | FileError::Escaped | FileError::Special) => {}
-            Err(_) => self.matches.skipped += 1,
+            Err(FileError::Missing | FileError::Escaped | FileError::Special) => None,
+            Err(_) => Some(Hit::Skipped),
         }
     }
 
-    fn search_text(&mut self, path: &Path, mut bytes: Vec<u8>) {
-        if bytes.contains(&0) {
-            return;
-        }
-        lone_returns_to_newlines(&mut bytes);
-        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
+    fn search_buffer(&mut self, path: &Path) -> Option<Hit> {
+        lone_returns_to_newlines(&mut self.buffer);
+        let text = self.buffer.strip_prefix(BOM).unwrap_or(&self.buffer);
+        let mut lines = Vec::new();
         let gather = Gather {
             path,
             matcher: &self.matcher,
-            matches: &mut self.matches,
-            cap: self.cap,
+            lines: &mut lines,
+            most: self.most,
         };
         let searched = self.searcher.search_slice(&self.matcher, text, gather);
         if let Err(error) = searched {
             tracing::warn!(path = %path.display(), %error, "cannot search a file");
-            self.matches.skipped += 1;
+            return Some(Hit::Skipped);
         }
+        // Binary files are passed over; most files have no match and need no look at each byte.
+        (!lines.is_empty() && memchr(0, &self.buffer).is_none()).then_some(Hit::Lines(lines))
     }
 }
 
 /// A lone `\r` ends a line in the mirror, but the searcher only knows `\n` and `\r\n`. Replacing it
 /// keeps the length, and line numbers agree with `read`.
 fn lone_returns_to_newlines(bytes: &mut [u8]) {
-    if !bytes.contains(&b'\r') {
-        return;
-    }
-    for at in 0..bytes.len() {
-        if bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n') {
-            bytes[at] = b'\n';
+    let mut from = 0;
+    while let Some(at) = memchr(b'\r', &bytes[from..]) {
+        from += at + 1;
+        if bytes.get(from) != Some(&b'\n') {
+            bytes[from - 1] = b'\n';
         }
     }
 }
@@ -129,16 +155,13 @@ fn lone_returns_to_newlines(bytes: &mut [u8]) {
 struct Gather<'a> {
     path: &'a Path,
     matcher: &'a RegexMatcher,
-    matches: &'a mut Matches,
-    cap: usize,
+    lines: &'a mut Vec<Line>,
+    most: usize,
 }
 
 impl Gather<'_> {
+    /// Keeps a line; returns whether there is room for another.
     fn add(&mut self, number: Option<u64>, bytes: &[u8], context: bool) -> bool {
-        if self.matches.lines.len() >= self.cap {
-            self.matches.capped = true;
-            return false;
-        }
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let at = match context {
@@ -150,13 +173,13 @@ impl Gather<'_> {
                 .flatten()
                 .map_or(0, |found| found.start()),
         };
-        self.matches.lines.push(Line {
+        self.lines.push(Line {
             path: PathBuf::from(self.path),
             number: number.unwrap_or(0),
             text: shorten(bytes, at),
             context,
         });
-        true
+        self.lines.len() < self.most
     }
 }
 

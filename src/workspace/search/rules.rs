@@ -4,32 +4,28 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::workspace::FileError;
 use crate::workspace::beneath::{Folder, bounded, open_beneath, open_inside};
 use crate::workspace::git::{GitFolder, UserGit};
-use crate::workspace::{FileError, FileKind};
 
 /// Larger ignore files are skipped: compiling them would take seconds.
 pub(super) const LIMIT: u64 = 256 * 1024;
 
-const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
+/// What a folder with rules contains.
+pub(super) const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 
-/// The rules that apply in one folder.
+/// The rules that apply in one folder: for each kind of file the lists that are not empty, the
+/// innermost first.
 #[derive(Clone)]
 pub(super) struct Rules {
-    innermost: Option<Arc<Level>>,
+    kinds: [Arc<[Arc<Gitignore>]>; 3],
     user: Arc<Gitignore>,
-}
-
-/// The rules of one folder that has any, in order of precedence.
-struct Level {
-    files: [Gitignore; 3],
-    outer: Option<Arc<Level>>,
 }
 
 impl Rules {
@@ -38,7 +34,7 @@ impl Rules {
     pub fn new(folder: &Path, top: &Path, user: Option<&UserGit>) -> Self {
         let user = user.and_then(|user| user.ignores(LIMIT));
         let mut rules = Self {
-            innermost: None,
+            kinds: std::array::from_fn(|_| Arc::default()),
             user: Arc::new(matcher(top, user.as_deref())),
         };
         let mut folders: Vec<&Path> = folder.ancestors().collect();
@@ -60,19 +56,8 @@ impl Rules {
         })
     }
 
-    /// The rules in `path`, a folder opened as `folder` whose `entries` are sorted by name.
-    pub fn below(
-        &self,
-        path: &Path,
-        top: &Path,
-        folder: &Folder,
-        entries: &[(PathBuf, Option<FileKind>)],
-    ) -> Self {
-        let there = NAMES.map(|name| {
-            let name = Some(OsStr::new(name));
-            let found = entries.binary_search_by(|(path, _)| path.file_name().cmp(&name));
-            found.is_ok()
-        });
+    /// The rules in `path`, a folder opened as `folder`; `there`: which of [`NAMES`] it contains.
+    pub fn below(&self, path: &Path, top: &Path, folder: &Folder, there: [bool; 3]) -> Self {
         self.with(path, top, there, &|name| folder.file(OsStr::new(name)))
     }
 
@@ -109,28 +94,26 @@ impl Rules {
             own(git, NAMES[1]),
             matcher(path, exclude.as_deref()),
         ];
-        if files.iter().all(Gitignore::is_empty) {
-            return self.clone();
+        let mut rules = self.clone();
+        for (lists, list) in rules.kinds.iter_mut().zip(files) {
+            if !list.is_empty() {
+                let outer = lists.iter().cloned();
+                *lists = std::iter::once(Arc::new(list)).chain(outer).collect();
+            }
         }
-        let outer = self.innermost.clone();
-        Self {
-            innermost: Some(Arc::new(Level { files, outer })),
-            user: Arc::clone(&self.user),
-        }
+        rules
     }
 
     /// Whether these rules exclude `path`. They must be the rules of its folder.
     pub fn leave_out(&self, path: &Path, folder: bool) -> bool {
-        for kind in 0..NAMES.len() {
-            let mut level = self.innermost.as_deref();
-            while let Some(Level { files, outer }) = level {
-                match files[kind].matched(path, folder) {
-                    Match::None => level = outer.as_deref(),
-                    found => return found.is_ignore(),
-                }
+        let lists = self.kinds.iter().flat_map(|lists| lists.iter());
+        for list in lists.chain([&self.user]) {
+            match list.matched(path, folder) {
+                Match::None => {}
+                found => return found.is_ignore(),
             }
         }
-        self.user.matched(path, folder).is_ignore()
+        false
     }
 }
 

@@ -568,3 +568,5 @@ fn the_users_own_ignore_file_counts_last() {
 }
 
 mod same_as_ripgrep;
+mod sizes;
+mod threads;

@@ -1,6 +1,7 @@
 //! Queries, limits and results of a search.
 
-use std::ops::ControlFlow;
+use std::ffi::OsStr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +10,16 @@ use std::time::{Duration, Instant};
 /// `read` would refuse.
 pub trait Visibility: Send + Sync {
     fn visible(&self, path: &Path) -> bool;
+
+    /// The same answers for the entries of the canonical `folder`, by name.
+    fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
+        let folder = folder.to_owned();
+        Box::new(move |name| self.visible(&folder.join(name)))
+    }
 }
+
+/// Whether the entry of a folder with this name may be shown.
+pub type Entries<'a> = Box<dyn Fn(&OsStr) -> bool + Send + Sync + 'a>;
 
 /// Limits of a search besides the number of its results.
 #[derive(Clone, Copy, Debug)]
@@ -17,21 +27,52 @@ pub struct Bounds<'a> {
     pub cancel: &'a AtomicBool,
     /// When it stops with the results so far.
     pub until: Instant,
+    /// Most threads that it uses.
+    pub threads: usize,
 }
+
+/// More threads than this only wait for each other in the file system.
+const THREADS: usize = 8;
 
 impl<'a> Bounds<'a> {
     /// Limits a search to `time` from now on.
     pub fn new(cancel: &'a AtomicBool, time: Duration) -> Self {
-        let until = Instant::now() + time;
-        Self { cancel, until }
+        let cores = std::thread::available_parallelism();
+        Self {
+            cancel,
+            until: Instant::now() + time,
+            threads: cores.map_or(1, NonZero::get).min(THREADS),
+        }
     }
 
-    pub(super) fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+    /// An error if the search must stop.
+    pub(super) fn check(&self) -> Result<(), Stop> {
+        if self.cancel.load(Ordering::Relaxed) {
+            Err(Stop::Cancelled)
+        } else if Instant::now() >= self.until {
+            Err(Stop::Late)
+        } else {
+            Ok(())
+        }
     }
+}
 
-    pub(super) fn late(&self) -> bool {
-        Instant::now() >= self.until
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Done,
+    Late,
+    Cancelled,
+}
+
+impl From<Stop> for Result<bool, SearchError> {
+    /// Whether the time ran out.
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Done => Ok(false),
+            Stop::Late => Ok(true),
+            Stop::Cancelled => Err(SearchError::Cancelled),
+        }
     }
 }
 
@@ -42,17 +83,6 @@ pub struct Found {
     pub capped: bool,
     /// The time ran out before everything was searched.
     pub late: bool,
-}
-
-impl Found {
-    pub(super) fn add(&mut self, path: PathBuf, folder: bool, cap: usize) -> ControlFlow<()> {
-        if self.paths.len() >= cap {
-            self.capped = true;
-            return ControlFlow::Break(());
-        }
-        self.paths.push((path, folder));
-        ControlFlow::Continue(())
-    }
 }
 
 /// One line of a search result; `context` marks the lines around a match.

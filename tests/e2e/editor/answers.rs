@@ -46,6 +46,9 @@ pub enum Pick {
 /// Something that happens when the next edit arrives, before it is handled.
 pub type Hook = Box<dyn FnOnce(&mut Editor)>;
 
+/// The answer to a query, after what happens meanwhile; `None`: no answer.
+pub type QueryHook = Box<dyn FnOnce(&mut Editor, &Value) -> Option<Value>>;
+
 #[derive(Default)]
 pub struct Script {
     /// Answers to the next approvals; an approval without one is rejected and fails the story.
@@ -61,6 +64,10 @@ pub struct Script {
     pub before_edit: VecDeque<Hook>,
     /// The creation of a progress is answered late, by the story.
     pub slow_progress: bool,
+    /// Formats a text before it is saved.
+    pub formatter: Option<fn(&str) -> String>,
+    /// Open documents are read again when the server says that they changed on disk.
+    pub reloads: bool,
     /// The user declines to save.
     pub declines_saving: bool,
     pub saves: Vec<Value>,
@@ -72,6 +79,10 @@ pub struct Script {
     pub shown: Vec<String>,
     /// Answers of the client's own tools; `None`: no answer.
     pub tool_answers: VecDeque<Option<Value>>,
+    /// Answers to the next queries; `None`: no answer. A query without one fails the story.
+    pub query_answers: VecDeque<QueryHook>,
+    /// Queries of the editor's language servers.
+    pub queries: Vec<Value>,
     /// Calls of those tools.
     pub tool_calls: Vec<Value>,
     /// What the server asked the client to refresh.
@@ -104,6 +115,23 @@ impl Editor {
         self.script.before_edit.push_back(Box::new(act));
     }
 
+    /// Scripts the answer to the next query.
+    pub fn query(&mut self, act: impl FnOnce(&mut Editor, &Value) -> Option<Value> + 'static) {
+        self.script.query_answers.push_back(Box::new(act));
+    }
+
+    fn answer_query(&mut self, id: Value, params: &Value) {
+        self.script.queries.push(params.clone());
+        let Some(act) = self.script.query_answers.pop_front() else {
+            self.unexpected(format!("a query that nobody expected: {params}"));
+            return self.reply_error(id, -32603, "no answer is scripted");
+        };
+        match act(self, params) {
+            Some(answer) => self.reply(id, answer),
+            None => self.held_back.push(id),
+        }
+    }
+
     /// Answers one request of the server.
     pub(super) fn serve(&mut self, id: Value, method: &str, params: &Value) {
         if method.starts_with("interline/") && !self.profile.announced(method) {
@@ -130,6 +158,7 @@ impl Editor {
                     None => self.held_back.push(id),
                 }
             }
+            "interline/editor/query" => self.answer_query(id, params),
             "interline/workspace/save" => self.save_all(id, params),
             "interline/question/request" => self.react(id, params, false),
             "workspace/configuration" => {

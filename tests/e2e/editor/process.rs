@@ -27,22 +27,32 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn start(args: &[&str], environment: &[(String, String)], dir: &Path) -> Self {
-        Self::start_with(args, environment, dir, read_frame)
+    /// `under`: another program that starts ours, with its arguments.
+    pub fn start(
+        under: &[String],
+        args: &[&str],
+        environment: &[(String, String)],
+        dir: &Path,
+    ) -> Self {
+        Self::start_with(under, args, environment, dir, read_frame)
     }
 
     /// Speaks JSON lines instead of frames.
     pub fn start_lines(args: &[&str], environment: &[(String, String)], dir: &Path) -> Self {
-        Self::start_with(args, environment, dir, read_line)
+        Self::start_with(&[], args, environment, dir, read_line)
     }
 
     fn start_with(
+        under: &[String],
         args: &[&str],
         environment: &[(String, String)],
         dir: &Path,
         read: fn(&mut BufReader<ChildStdout>) -> Result<Option<Value>, String>,
     ) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_interline"))
+        let program = env!("CARGO_BIN_EXE_interline").to_owned();
+        let words: Vec<&String> = under.iter().chain([&program]).collect();
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
             .args(args)
             .env_clear()
             .envs(environment.iter().cloned())

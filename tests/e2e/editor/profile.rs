@@ -106,7 +106,7 @@ impl Profile {
     /// A plugin of ours: all capabilities, maps edits itself.
     pub fn rich() -> Self {
         let tier = json!({ "version": 1, "events": true, "approvals": true, "questions": true,
-            "save": true, "edit": true, "context": true, "commands": true,
+            "save": true, "edit": true, "context": true, "review": true, "commands": true,
             "userSettings": true });
         Self {
             name: "rich",
@@ -215,6 +215,15 @@ impl Profile {
         self
     }
 
+    /// A plugin of ours that asks the editor's language servers.
+    pub fn querying() -> Self {
+        let mut profile = Self::rich();
+        if let Some(tier) = &mut profile.tier {
+            tier["query"] = true.into();
+        }
+        profile
+    }
+
     /// Without one of our capabilities.
     pub fn without(mut self, capability: &str) -> Self {
         if let Some(Value::Object(tier)) = &mut self.tier {
@@ -308,6 +317,7 @@ impl Profile {
                 self.has("events")
             }
             "interline/review/didChange" => self.has("review"),
+            "interline/workspace/didChangeOnDisk" => self.has("save"),
             _ if method.starts_with("interline/") => self.tier.is_some(),
             "window/logMessage" | "window/showMessage" | "$/progress" | "$/cancelRequest" => true,
             "textDocument/publishDiagnostics" | "$/logTrace" => true,

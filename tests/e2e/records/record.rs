@@ -38,6 +38,7 @@ impl Masks {
                     "TIME",
                 ),
                 rule(r"\d{4}-\d\d-\d\d", "DATE"),
+                rule(r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4}\b", "DATE"),
                 rule(r"\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", "WEEKDAY"),
                 rule(r"\bhost=\S+ \| os=[^|]+ \| arch=\S+", "MACHINE"),
                 rule(r"127\.0\.0\.1:\d+", "HOST"),

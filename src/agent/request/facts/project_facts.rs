@@ -25,14 +25,13 @@ const CREATED: usize = 200;
 pub type Problems = Vec<(String, String)>;
 
 /// The files of the session's folder that the layout names.
-pub fn files(from: &RequestContext, problems: &mut Problems) -> Vec<FileText> {
+pub fn files(from: &RequestContext, trusted: bool, problems: &mut Problems) -> Vec<FileText> {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, &from.cwd);
     let mut names = from.layout.files();
     let system_prompt = names.iter().position(|name| name == SYSTEM_PROMPT);
-    let own = system_prompt.map(|at| names.remove(at)).map(|_| {
-        let trusted = from.shared.trusted(cwd);
-        persona::system_prompt(workspace, env, cwd, trusted)
-    });
+    let own = system_prompt
+        .map(|at| names.remove(at))
+        .map(|_| persona::system_prompt(workspace, env, cwd, trusted));
     if names.is_empty() && own.is_none() {
         return Vec::new();
     }
@@ -62,9 +61,8 @@ pub fn files(from: &RequestContext, problems: &mut Problems) -> Vec<FileText> {
 }
 
 /// The skills available to the model, and those the prompt mentions.
-pub fn skills(from: &RequestContext, problems: &mut Problems) -> Vec<SkillFacts> {
+pub fn skills(from: &RequestContext, trusted: bool, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
-    let trusted = from.shared.trusted(&from.cwd);
     let (config, cache) = (&from.settings.config, &from.shared.caches.skills);
     let found = skills::find_with(workspace, env, config, &from.cwd, trusted, cache);
     let asked = Input::typed(&from.input);
@@ -141,10 +139,11 @@ pub fn memory(from: &RequestContext, problems: &mut Problems) -> MemoryFacts {
     if !config.enabled {
         return facts;
     }
-    let root = workspace.root_for(cwd);
-    let root = root.as_ref().map_or(cwd, |root| &root.path);
-    let remembered =
-        Memory::new(env, root, from.session.as_ref()).cached(&from.shared.caches.memories);
+    let memory = match workspace.root_for(cwd) {
+        Some(root) => Memory::of(env, root.path, from.session.as_ref()),
+        None => Memory::new(env, cwd, from.session.as_ref()),
+    };
+    let remembered = memory.cached(&from.shared.caches.memories);
     facts.index = remembered.index.clone();
     if config.profile {
         let [user, project] = remembered.profiles();
@@ -188,10 +187,14 @@ pub fn folder_purpose(from: &RequestContext, folder: &Path) -> Option<String> {
     found.map(|(_, text)| text.clone())
 }
 
-/// Existing projects that the agent created. [`stored_facts`] reports read errors.
-pub fn created_projects(from: &RequestContext, policy: &Policy) -> Vec<Folder> {
+/// Those of the projects that the agent created that still exist.
+fn created_projects(
+    from: &RequestContext,
+    policy: &Policy,
+    made: Vec<user_state::Project>,
+) -> Vec<Folder> {
     let roots = from.shared.workspace.roots();
-    let made = user_state::projects_in(&from.shared.env, &roots).unwrap_or_default();
+    let made = user_state::existing(made, &roots);
     let folder = |(root, made): (Root, user_state::Project)| Folder {
         name: made.name(),
         path: made.path.display().to_string(),
@@ -209,11 +212,13 @@ pub struct StoredFacts {
     pub called: Option<String>,
     /// Names of private variables, from the settings and the store, sorted.
     pub variables: Vec<String>,
+    /// Existing projects that the agent created.
+    pub made: Vec<Folder>,
     pub problem: Option<(String, String)>,
 }
 
 /// Reads the names, never a value.
-pub fn stored_facts(from: &RequestContext) -> StoredFacts {
+pub fn stored_facts(from: &RequestContext, policy: &Policy) -> StoredFacts {
     let (config, env) = (&from.settings.config, &from.shared.env);
     let mut variables = config::variable_names(config, env);
     let (kept, problem) = match user_state::UserState::new(env).read() {
@@ -229,6 +234,7 @@ pub fn stored_facts(from: &RequestContext) -> StoredFacts {
     let called = kept.called(from.settings.agent.as_deref());
     StoredFacts {
         called: called.map(str::to_owned),
+        made: created_projects(from, policy, kept.projects),
         variables,
         problem,
     }

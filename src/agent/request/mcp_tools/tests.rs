@@ -25,7 +25,7 @@ fn spec(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: json!({}).into(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::conversation::Input;
 use crate::knowledge::skills;
 use crate::policy::paths;
 use crate::prompt::fence;
-use crate::workspace::search::{self, Bounds, Found, Visibility};
+use crate::workspace::search::{self, Bounds, Entries, Found, Visibility};
 use crate::workspace::{Document, Encoding, FileKind, Position, Uri, beneath, text as positions};
 
 /// Most items of one answer.
@@ -100,6 +100,14 @@ impl Visibility for Readable {
     fn visible(&self, path: &Path) -> bool {
         let class = paths::class(path, &self.0);
         !(class.hidden || class.secret)
+    }
+
+    fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
+        let entries = paths::Entries::new(folder, &self.0);
+        Box::new(move |name| {
+            let class = entries.class(name);
+            !(class.hidden || class.secret)
+        })
     }
 }
 

@@ -12,8 +12,14 @@ use crate::env::{workspace_name, write_private};
 use crate::policy::paths::CHAT;
 use crate::workspace::{FileError, Located, Workspace, beneath, files};
 
-/// The path of the transcript of a session in `root`: an existing one, else where the setting says.
-pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) -> Option<PathBuf> {
+/// The path of the transcript of a session in `root`: an existing one, else where the setting says;
+/// and whether it exists.
+pub fn path(
+    shared: &Shared,
+    folder: ChatFolder,
+    root: &Path,
+    id: &SessionId,
+) -> Option<(PathBuf, bool)> {
     let name = format!("{}.md", id.file_name()?);
     let state = &shared.env.dirs.state;
     let own = state.join(CHAT).join(workspace_name(root)).join(&name);
@@ -22,9 +28,12 @@ pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) ->
         ChatFolder::State => (own, beside),
         ChatFolder::Workspace => (beside, own),
     };
-    Some(match !first.exists() && other.exists() {
-        true => other,
-        false => first,
+    Some(if first.exists() {
+        (first, true)
+    } else if other.exists() {
+        (other, true)
+    } else {
+        (first, false)
     })
 }
 

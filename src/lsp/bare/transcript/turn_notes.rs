@@ -6,6 +6,7 @@ use super::format::{self, Closing};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::plan::Todo;
 use crate::conversation::{CompactionStatus, Event, FileChange};
+use crate::env::tasks;
 use crate::workspace::{Uri, Workspace};
 
 /// The state of a turn until its end.
@@ -136,11 +137,11 @@ impl Notes {
 pub async fn unsaved(workspace: &Arc<Workspace>, files: Vec<FileChange>) -> Vec<String> {
     let workspace = Arc::clone(workspace);
     // Comparing with the disk reads files.
-    let compare = tokio::task::spawn_blocking(move || {
+    let compare = tasks::blocking(move || {
         let uris = files.into_iter().map(|file| file.uri);
         uris.filter(|uri| {
             let document = workspace.document(&Uri::new(uri.as_str()));
-            document.is_some_and(|document| workspace.dirty(&document))
+            document.is_some_and(|document| workspace.unsaved(&document))
         })
         .collect()
     });

@@ -17,7 +17,9 @@ use crate::config::ClosedFiles;
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{Input, ItemId, SessionId, TurnId};
 use crate::edit::apply::DEADLINE;
+use crate::edit::matching::Strategy;
 use crate::edit::{EditJob, Hunk, Outcome, Plan, apply};
+use crate::env::tasks;
 use crate::host::Host;
 use crate::session::store::NoLog;
 use crate::workspace::{Change, Document, Located, Revision, Uri};
@@ -94,7 +96,7 @@ impl Writer {
                 failures: 0,
             },
         };
-        tokio::spawn(writer.run(inbox));
+        tasks::spawn(writer.run(inbox));
         send
     }
 
@@ -246,9 +248,11 @@ impl Writer {
                 base: document.rope,
                 named: hunks.iter().map(|hunk| hunk.start..hunk.end).collect(),
                 hunks,
+                strategy: Strategy::Exact,
             },
             base_revision: Some(document.revision),
             create: false,
+            delete: false,
             closed_files: ClosedFiles::Disk,
             deadline: DEADLINE,
             workspace: self.shared.workspace.clone(),
@@ -291,7 +295,7 @@ impl Writer {
         let (answer, quote) = (self.state.answer.join("\n\n"), self.state.quote.clone());
         let (shared, located) = (self.shared.clone(), self.located.clone());
         let (session, ours) = (self.session.clone(), self.state.notes.prompt_is_in_file());
-        let write = tokio::task::spawn_blocking(move || {
+        let write = tasks::blocking(move || {
             let text = files::read(&shared.workspace, &located)?
                 .unwrap_or_else(|| format::new_transcript(&session));
             let at = match ours {

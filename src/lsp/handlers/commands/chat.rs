@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{prompts, sessions, show};
 use crate::conversation::event::Origin;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId};
+use crate::env::tasks;
 use crate::lsp::bare::transcript::{complete, format};
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
@@ -56,7 +57,7 @@ pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
 fn show_chat(door: &Arc<Door>, path: &Path, words: String) -> Uri {
     let shown = Uri::from_path(path);
     let (door, uri) = (Arc::clone(door), shown.clone());
-    tokio::spawn(async move { show::document(door, uri, &words).await });
+    tasks::spawn(async move { show::document(door, uri, &words).await });
     shown
 }
 

@@ -12,10 +12,10 @@ use crate::conversation::{
 };
 use crate::lsp::bare::comments::{self, Comment};
 use crate::lsp::door::Door;
-use crate::lsp::from_proto;
 use crate::lsp::handlers::arguments::Args;
 use crate::prompt::{Texts, fence};
 use crate::session::{StartTurn, WhenBusy};
+use crate::workspace::diagnostics::Reported;
 use crate::workspace::{Range, Uri};
 
 pub async fn ask(door: Arc<Door>, mut args: Args) -> Result<Value, Failure> {
@@ -100,7 +100,7 @@ fn reported(door: &Door, uri: &str, range: WireRange) -> Vec<Value> {
 
 /// One diagnostic as a line of text, with its 1-based line number.
 fn row(diagnostic: &Value) -> String {
-    let it = from_proto::diagnostic(diagnostic);
+    let it = Reported::read(diagnostic);
     let line = it.line.saturating_add(1);
     format!(
         "- line {line}: {}: {}",

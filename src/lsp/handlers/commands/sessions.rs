@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::show;
 use crate::conversation::{Failure, SessionId};
+use crate::env::tasks;
 use crate::lsp::bare::choices::Chosen;
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
@@ -27,7 +28,7 @@ pub async fn current(door: &Arc<Door>, uri: Option<&str>) -> Result<SessionId, F
         return Ok(known);
     }
     let id = sessions.current(uri).await?;
-    tokio::spawn(offer_interrupted(Arc::clone(door), id.clone()));
+    tasks::spawn(offer_interrupted(Arc::clone(door), id.clone()));
     Ok(id)
 }
 
@@ -100,7 +101,7 @@ pub async fn list(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let mut rows = listed.await?.sessions;
     rows.retain(|row| row.turns > 0);
     let text = markdown(&rows);
-    tokio::spawn(offer(Arc::clone(&door), rows, text.clone()));
+    tasks::spawn(offer(Arc::clone(&door), rows, text.clone()));
     Ok(json!({ "text": text }))
 }
 

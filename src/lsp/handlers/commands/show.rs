@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::Failure;
 use crate::env;
+use crate::env::tasks;
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
 use crate::lsp::handlers::prompt::markdown;
@@ -49,7 +50,7 @@ pub async fn write_private(state: &Path, name: &'static str, text: String) -> Op
     let path = state.join(name);
     let target = path.clone();
     let write = move || env::write_private(&target, [text.as_bytes()]);
-    let written = tokio::task::spawn_blocking(write).await;
+    let written = tasks::blocking(write).await;
     match written.map_err(std::io::Error::other).flatten() {
         Ok(()) => Some(path),
         Err(error) => {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::conversation::{Failure, FailureKind, ItemId};
+use crate::env::tasks;
 use crate::host::{ChoiceKind, Host as _};
 use crate::lsp::bare::messages;
 use crate::lsp::door::Door;
@@ -83,7 +84,7 @@ pub async fn revert(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         preview: false,
     };
     let host = Arc::clone(door.host()?);
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         match sessions.revert(ask).await {
             Ok(reverted) => host.show_info(&messages::reverted(&reverted)),
             Err(failure) => host.show_info(&failure.sentences()),

@@ -1,11 +1,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::conversation::{Message, SystemBlock, ToolSpec};
+use crate::conversation::{History, Message, SystemBlock, ToolSpec};
+use crate::provider::growing;
 
 const MODEL: &str = "anthropic/m";
 
@@ -30,7 +32,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new(vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
-            input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
+            input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}).into(),
         }]),
         messages: messages.into(),
     }
@@ -448,8 +450,26 @@ fn check_valid(body: &Value) {
     assert!(markers <= 4, "{markers}");
 }
 
+fn bytes_of(history: &History) -> Bytes {
+    let mut request = request(Vec::new());
+    request.messages = history.clone();
+    body("anthropic", &request).bytes
+}
+
+#[test]
+fn the_next_body_of_a_long_conversation_writes_its_last_messages_only() {
+    growing::tests::check_kept(MODEL, bytes_of);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_body_that_continues_an_earlier_one_has_the_same_bytes(
+        messages in proptest::collection::vec(any_message(), 1..12),
+    ) {
+        growing::tests::check(&messages, bytes_of);
+    }
 
     /// ZY-33, ZY-35, ZY-36-C: roles take turns, no result without its call, nothing empty.
     #[test]

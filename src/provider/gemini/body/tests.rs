@@ -1,12 +1,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::conversation::{Block, Message, ModelFacts, SystemBlock};
+use crate::conversation::{Block, History, Message, ModelFacts, SystemBlock};
 use crate::provider::gemini::history::{SKIP, continuation_block, signature_block};
+use crate::provider::growing;
 
 const MODEL: &str = "gemini/m";
 
@@ -27,7 +29,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new(vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
-            input_schema: json!({"type": "object", "properties": {"z": {"type": "string"}}, "additionalProperties": false}),
+            input_schema: json!({"type": "object", "properties": {"z": {"type": "string"}}, "additionalProperties": false}).into(),
         }]),
         messages: messages.into(),
     }
@@ -78,7 +80,7 @@ fn empty_parts_are_left_out_and_a_continuation_token_is_sent() {
     request.tools = Arc::default();
     request.facts = Arc::default();
     let half = Message::assistant(vec![Block::text("b"), continuation_block("t")], MODEL);
-    Arc::make_mut(&mut request.messages).push(half);
+    request.messages.push(half);
     assert_eq!(
         text_of(&request),
         r#"{"generationConfig":{"maxOutputTokens":8192},"contents":[{"role":"user","parts":[{"text":"a"}]}],"continuationToken":"t"}"#
@@ -192,8 +194,44 @@ fn check_valid(body: &Value) {
     assert_eq!(contents.last().unwrap()["role"], "user");
 }
 
+fn bytes_of(history: &History) -> Bytes {
+    let mut request = request(Vec::new());
+    request.messages = history.clone();
+    body("gemini", &request).bytes
+}
+
+#[test]
+fn the_next_body_of_a_long_conversation_writes_its_last_messages_only() {
+    growing::tests::check_kept(MODEL, bytes_of);
+}
+
+#[test]
+fn an_answer_that_is_continued_after_all_is_left_out_of_the_body() {
+    let answer = vec![Block::text("Half"), history::continuation_block("t")];
+    let mut history = History::default();
+    history.push(user(" "));
+    history.push(Message::assistant(answer, MODEL));
+    let unfinished = history.clone();
+    history.push(user("Go on."));
+    // The body of the longer history, in which the answer stays, is kept.
+    bytes_of(&history);
+    let body = String::from_utf8(bytes_of(&unfinished).to_vec()).unwrap();
+    assert_eq!(body.matches("Continue.").count(), 1, "{body}");
+    assert_eq!(
+        body,
+        String::from_utf8(bytes_of(&unfinished.to_vec().into()).to_vec()).unwrap()
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_body_that_continues_an_earlier_one_has_the_same_bytes(
+        messages in proptest::collection::vec(any_message(), 1..12),
+    ) {
+        growing::tests::check(&messages, bytes_of);
+    }
 
     #[test]
     fn any_prefix_of_any_messages_is_a_valid_request_p36(

@@ -37,7 +37,7 @@ fn a_mapped_tool_name_is_mapped_back() {
     let tool = crate::conversation::ToolSpec {
         name: name.to_owned(),
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: json!({}).into(),
     };
     let wire = crate::provider::gemini::names::wire;
     let mut decoder = Decoder::new(Names::by(&[tool], wire));

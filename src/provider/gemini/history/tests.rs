@@ -1,6 +1,12 @@
+use std::collections::HashSet;
+
 use super::*;
 
 const MODEL: &str = "gemini/m";
+
+fn whole<'a>(messages: &'a [Message], target: Target<'_>) -> Contents<'a> {
+    turns(messages, target, &mut Progress::default())
+}
 
 fn wire_turns(messages: &[Message], signatures: bool) -> Value {
     let target = Target {
@@ -8,7 +14,7 @@ fn wire_turns(messages: &[Message], signatures: bool) -> Value {
         images: true,
         unreadable: if signatures { 0 } else { usize::MAX },
     };
-    serde_json::to_value(turns(messages, target).turns).unwrap()
+    serde_json::to_value(whole(messages, target).turns).unwrap()
 }
 
 fn call(id: &str) -> Block {
@@ -169,10 +175,10 @@ fn an_unfinished_answer_continues_with_its_token_and_later_is_in_the_history() {
         Message::assistant(vec![Block::text(text), continuation_block(token)], MODEL)
     };
     let history = [user("go"), half("a", "t1"), half("b", "t2"), user("then")];
-    let contents = turns(&history[..3], target);
+    let contents = whole(&history[..3], target);
     assert_eq!(contents.continuation, Some("t2"));
-    assert_eq!(contents.turns, turns(&history[..1], target).turns);
-    let contents = turns(&history, target);
+    assert_eq!(contents.turns, whole(&history[..1], target).turns);
+    let contents = whole(&history, target);
     assert_eq!(contents.continuation, None);
     let sent = serde_json::to_value(&contents.turns).unwrap();
     assert_eq!(sent[1]["parts"], json!([{"text": "a"}, {"text": "b"}]));
@@ -180,7 +186,7 @@ fn an_unfinished_answer_continues_with_its_token_and_later_is_in_the_history() {
         model: "gemini/other",
         ..target
     };
-    assert_eq!(turns(&history[..3], other).continuation, None);
+    assert_eq!(whole(&history[..3], other).continuation, None);
 }
 
 #[test]
@@ -200,7 +206,7 @@ fn images_and_names_have_the_form_of_the_wire() {
         images: false,
         unreadable: 0,
     };
-    let parts = &turns(&history, blind).turns[0].parts;
+    let parts = &whole(&history, blind).turns[0].parts;
     assert_eq!(*parts, [Part::text(IMAGE_LEFT_OUT)]);
     let named = |name: &str| {
         let input = json!({});

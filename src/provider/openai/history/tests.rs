@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -12,6 +14,10 @@ const TARGET: Target<'static> = Target {
     short_ids: false,
     unreadable: 0,
 };
+
+fn whole<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>> {
+    entries(messages, target, &mut Progress::default())
+}
 
 pub fn call(id: &str) -> Block {
     Block::ToolUse {
@@ -66,7 +72,7 @@ fn outputs_follow_their_answer_whatever_came_between_p36() {
         Message::assistant(vec![Block::text("ok")], MODEL),
     ];
     assert_eq!(
-        shape(&entries(&messages, TARGET)),
+        shape(&whole(&messages, TARGET)),
         [
             "u",
             "a(1,2,3)",
@@ -94,7 +100,7 @@ fn ids_that_repeat_are_rekeyed_with_their_outputs_p25() {
     };
     let messages: Vec<Message> = turn().into_iter().chain(turn()).collect();
     assert_eq!(
-        shape(&entries(&messages, TARGET)),
+        shape(&whole(&messages, TARGET)),
         [
             "u",
             "a(s,s_2,call)",
@@ -120,7 +126,7 @@ fn ids_fit_the_wire() {
             short_ids,
             ..TARGET
         };
-        let entries = super::entries(&messages, target);
+        let entries = whole(&messages, target);
         let outputs = entries.iter().filter_map(|entry| match entry {
             Entry::Output { id, .. } => Some(id.clone()),
             _ => None,
@@ -150,7 +156,7 @@ fn state_and_thoughts_are_the_models_own_and_never_last_p33() {
     };
     let kinds = |model: &str, blocks: Vec<Block>| -> Vec<&str> {
         let messages = [Message::assistant(blocks, model)];
-        let entries = super::entries(&messages, TARGET);
+        let entries = whole(&messages, TARGET);
         let parts = entries.iter().find_map(|entry| match entry {
             Entry::Answer(parts) => Some(parts.clone()),
             _ => None,
@@ -244,7 +250,7 @@ proptest! {
 
     #[test]
     fn any_history_pairs_each_call_with_one_output_p36(messages in any_messages()) {
-        let entries = super::entries(&messages, TARGET);
+        let entries = whole(&messages, TARGET);
         let mut open: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for entry in &entries {

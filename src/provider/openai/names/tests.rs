@@ -7,7 +7,7 @@ fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: json!({}).into(),
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::conversation::{Message, ModelFacts, SystemBlock, ToolSpec};
+use crate::conversation::{History, Message, ModelFacts, SystemBlock, ToolSpec};
+use crate::provider::growing;
 use crate::provider::openai::history::tests::{any_messages, call, steps};
 
 const MODEL: &str = "openai/m";
@@ -25,7 +26,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new(vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
-            input_schema: json!({"oneOf": []}),
+            input_schema: json!({"oneOf": []}).into(),
         }]),
         messages: messages.into(),
     }
@@ -256,8 +257,24 @@ fn check_valid(messages: &[Value]) {
     assert_ne!(messages.last().unwrap()["role"], "assistant");
 }
 
+fn bytes_of(history: &History) -> Bytes {
+    let mut request = request(Vec::new());
+    request.messages = history.clone();
+    write("openai", &request, Parts::default())
+}
+
+#[test]
+fn the_next_body_of_a_long_conversation_writes_its_last_messages_only() {
+    growing::tests::check_kept(MODEL, bytes_of);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_body_that_continues_an_earlier_one_has_the_same_bytes(messages in any_messages()) {
+        growing::tests::check(&messages, bytes_of);
+    }
 
     #[test]
     fn any_prefix_of_any_messages_is_a_valid_request_p36(messages in any_messages()) {

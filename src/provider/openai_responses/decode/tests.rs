@@ -391,7 +391,7 @@ fn a_mapped_tool_name_is_mapped_back() {
     let tool = ToolSpec {
         name: name.to_owned(),
         description: String::new(),
-        input_schema: json!({}),
+        input_schema: json!({}).into(),
     };
     let mut item = call("c", "{}");
     item["name"] = wire(name).into_owned().into();

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::LAYOUTS;
-use crate::agent::request::facts::Reported;
 use crate::conversation::{
     EditorContext, EditorView, Input, Mode, Segment, SessionId, TurnStop, WirePosition, WireRange,
     input::Slot,
@@ -12,6 +11,7 @@ use crate::knowledge::memory::{Kind, Memory, Scope};
 use crate::knowledge::trust::TrustStore;
 use crate::session::tests::stage::Stage;
 use crate::session::{ConfigureSession, SetTrust, TrustDecision};
+use crate::workspace::diagnostics::Reported;
 use crate::workspace::{ContentChange, Encoding, Uri};
 
 /// Instruction and persona files of the folder.
@@ -386,8 +386,11 @@ impl World {
             severity: "error".to_owned(),
             message: hostile("diagnostic", 0),
         };
-        let uri = self.uri(file).to_string();
-        self.stage.sessions.set_diagnostics(&uri, vec![reported]);
+        let key = self.uri(file).key();
+        self.stage
+            .workspace
+            .diagnostics
+            .set(&key, None, vec![reported]);
         self.show().await;
     }
 

@@ -28,7 +28,7 @@ fn pattern() -> impl Strategy<Value = String> {
 }
 
 /// Path and text of each file.
-fn tree() -> impl Strategy<Value = BTreeMap<String, String>> {
+pub(super) fn tree() -> impl Strategy<Value = BTreeMap<String, String>> {
     let folder = || prop::collection::vec(prop::sample::select(NAMES), 0..4);
     let file = (folder(), prop::sample::select(NAMES));
     let files = prop::collection::vec(file, 1..25);

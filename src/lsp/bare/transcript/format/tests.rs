@@ -92,6 +92,7 @@ fn a_turn_ends_with_files_unsaved_files_and_tokens() {
         added: 2,
         removed: 1,
         created: false,
+        deleted: false,
     };
     let mut usage = Spent::default();
     let tokens = crate::conversation::Usage {
@@ -186,6 +187,7 @@ fn a_finished_call_is_one_line_with_its_files() {
         added: 2,
         removed: 1,
         created: false,
+        deleted: false,
     };
     for (status, line) in [
         (ToolStatus::Completed, Some("- Edit\\u{a}a.rs (+2 −1)")),

@@ -72,7 +72,7 @@ fn tools_are_listed_in_the_fixed_order() {
         spec: crate::conversation::ToolSpec {
             name: "mute".to_owned(),
             description: String::new(),
-            input_schema: serde_json::Value::Null,
+            input_schema: serde_json::Value::Null.into(),
         },
         ..tool("mute")
     });

@@ -1,0 +1,187 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::edit::lines;
+
+/// The edit that makes `after` of `before`, as the driver logs it.
+pub(in crate::edit) fn edit(before: &str, after: &str) -> Logged {
+    let hunks = lines::difference(before, after);
+    let hunks = logged(&Rope::from_str(before), &Rope::from_str(after), &hunks);
+    Logged {
+        before: sha256(before.as_bytes()),
+        hash: sha256(after.as_bytes()),
+        hunks,
+    }
+}
+
+/// The edits of a turn through these texts.
+pub(in crate::edit) fn turn(texts: &[&str]) -> Vec<Logged> {
+    texts
+        .windows(2)
+        .map(|pair| edit(pair[0], pair[1]))
+        .collect()
+}
+
+const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\n\nfn three() {\n    third();\n}\n";
+
+/// The places' texts before and now, and whether others changed them.
+fn shown(present: &str, edits: &[Logged]) -> Vec<(String, String, bool)> {
+    let places = places(present, edits).found.into_iter();
+    places
+        .map(|it| (it.before, present[it.range].to_owned(), it.amended))
+        .collect()
+}
+
+fn row(before: &str, now: &str, amended: bool) -> (String, String, bool) {
+    (before.to_owned(), now.to_owned(), amended)
+}
+
+#[test]
+fn each_changed_line_is_a_hunk_with_what_was_there_before() {
+    let changed = CODE.replace("first", "erste").replace("third", "dritte");
+    let found = places(&changed, &turn(&[CODE, &changed]));
+    assert_eq!(found.before, CODE);
+    assert!(found.gone.is_empty());
+    let names: Vec<&[HunkAt]> = found.found.iter().map(|it| &it.hunks[..]).collect();
+    assert_eq!(names, [&[(0, 0)][..], &[(0, 1)]]);
+    let edits = turn(&[CODE, &changed]);
+    assert_eq!(
+        shown(&changed, &edits),
+        [row("first", "erste", false), row("third", "dritte", false)]
+    );
+}
+
+#[test]
+fn what_the_user_types_elsewhere_belongs_to_no_hunk() {
+    let changed = CODE.replace("second", "zweite");
+    let typed = format!(
+        "// mine\n{}// more\n",
+        changed.replace("third();", "third(1);")
+    );
+    let edits = turn(&[CODE, &changed]);
+    assert_eq!(shown(&typed, &edits), [row("second", "zweite", false)]);
+    assert_eq!(
+        places(&typed, &edits).before,
+        typed.replace("zweite", "second")
+    );
+}
+
+#[test]
+fn later_edits_of_a_place_join_its_hunk() {
+    let once = CODE.replace("second()", "zweite()");
+    let twice = once.replace("zweite()", "zweite(1)");
+    let edits = turn(&[CODE, &once, &twice]);
+    assert_eq!(shown(&twice, &edits), [row("second(", "zweite(1", false)]);
+    let found = places(&twice, &edits).found;
+    assert_eq!(found[0].hunks, [(0, 0), (1, 0)]);
+    let back = turn(&[CODE, &once, CODE]);
+    assert_eq!(shown(CODE, &back), []);
+}
+
+#[test]
+fn a_hunk_whose_text_the_user_changed_is_amended() {
+    let changed = CODE.replace("second", "zweite");
+    let edits = turn(&[CODE, &changed]);
+    let typed = changed.replace("zweite", "deux");
+    assert_eq!(shown(&typed, &edits), [row("second", "deux", true)]);
+    let rewritten = changed.replace("    zweite();\n", "\tdeux 7\n");
+    let rows = [row("    second();\n", "\tdeux 7\n", true)];
+    assert_eq!(shown(&rewritten, &edits), rows);
+}
+
+#[test]
+fn what_the_user_undid_by_hand_is_gone() {
+    let changed = CODE.replace("second", "zweite");
+    let found = places(CODE, &turn(&[CODE, &changed]));
+    assert_eq!((found.found, found.gone), (Vec::new(), vec![(0, 0)]));
+}
+
+#[test]
+fn a_created_file_is_one_hunk() {
+    assert_eq!(shown(CODE, &turn(&["", CODE])), [row("", CODE, false)]);
+    let typed = CODE.replace("second", "zweite");
+    assert_eq!(shown(&typed, &turn(&["", CODE])), [row("", &typed, true)]);
+}
+
+/// A text of distinct lines, and numbers of lines that an edit changes, removes or follows.
+fn any_edits() -> impl Strategy<Value = (Vec<String>, Vec<Vec<(usize, u8)>>)> {
+    let lines = (4usize..40).prop_map(|count| {
+        (0..count)
+            .map(|n| format!("line number {n} of it"))
+            .collect::<Vec<_>>()
+    });
+    let edit = prop::collection::vec((0usize..60, 0u8..3), 1..5);
+    (lines, prop::collection::vec(edit, 1..6))
+}
+
+fn changed(lines: &[String], edit: &[(usize, u8)], number: usize) -> Vec<String> {
+    let edits: BTreeMap<usize, u8> = edit
+        .iter()
+        .map(|(at, how)| (at % lines.len(), *how))
+        .collect();
+    let mut out = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        match edits.get(&at) {
+            Some(0) => out.push(format!("{line} edit {number}")),
+            Some(1) => out.extend([line.clone(), format!("added {at} by edit {number}")]),
+            Some(_) if lines.len() > 1 => {}
+            _ => out.push(line.clone()),
+        }
+    }
+    match out.is_empty() {
+        true => lines.to_vec(),
+        false => out,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// The places are disjoint, in order and on lines of their own, each logged hunk is in one or
+    /// is gone, and with what was before in each place, the text is the one before the edits.
+    #[test]
+    fn places_cover_exactly_what_the_edits_changed((lines, edits) in any_edits()) {
+        let mut texts = vec![lines.clone()];
+        for (number, edit) in edits.iter().enumerate() {
+            texts.push(changed(texts.last().unwrap(), edit, number));
+        }
+        let texts: Vec<String> = texts.iter().map(|it| it.join("\n")).collect();
+        let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let edits = turn(&refs);
+        let present = refs.last().unwrap();
+        let found = places(present, &edits);
+        prop_assert_eq!(&found.before, refs[0]);
+        prop_assert!(found.gone.is_empty());
+        let mut text = (*present).to_owned();
+        for place in found.found.iter().rev() {
+            prop_assert!(!place.amended);
+            text.replace_range(place.range.clone(), &place.before);
+        }
+        prop_assert_eq!(&text, refs[0]);
+        for pair in found.found.windows(2) {
+            let between = &present[pair[0].range.end..pair[1].range.start];
+            prop_assert!(between.contains('\n'), "{:?}", pair);
+        }
+    }
+
+    /// Whatever others made of the text, the places are inside it and give the text before.
+    #[test]
+    fn places_fit_any_text((lines, edits) in any_edits(), typed in prop::collection::vec((0usize..60, 0u8..3), 0..6)) {
+        let after = changed(&lines, &edits[0], 0);
+        let present = changed(&after, &typed, 9).join("\n");
+        let edits = turn(&[&lines.join("\n"), &after.join("\n")]);
+        let found = places(&present, &edits);
+        let mut text = present.clone();
+        let mut end = present.len();
+        for place in found.found.iter().rev() {
+            prop_assert!(place.range.end <= end);
+            end = place.range.start;
+            text.replace_range(place.range.clone(), &place.before);
+        }
+        let whole: usize = found.found.iter().map(|it| it.hunks.len()).sum();
+        prop_assert!(whole + found.gone.len() <= edits.iter().map(|it| it.hunks.len()).sum());
+        prop_assert_eq!(text, found.before);
+    }
+}

@@ -1,0 +1,255 @@
+//! Random edits of an agent and a user in one text: moving hunks through changes, and what a review
+//! finds and reverts. The models know each character by its own number.
+
+use std::collections::BTreeSet;
+
+use ropey::Rope;
+
+use crate::conversation::sha256;
+use crate::edit::places::{self, HunkAt, Logged, places};
+use crate::edit::rebase::rebase;
+use crate::edit::revert::{Part, revert_edits};
+use crate::edit::{Hunk, lines};
+use crate::workspace::{Author, Change, Revision};
+
+/// Bytes read one by one; zeros after the end.
+struct Script<'a>(std::slice::Iter<'a, u8>);
+
+impl Script<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        usize::from(self.0.next().copied().unwrap_or(0)) % limit.max(1)
+    }
+
+    fn over(&self) -> bool {
+        self.0.len() == 0
+    }
+}
+
+/// Moves hunks through changes of another text and compares with a model of numbered bytes: a moved
+/// hunk removes the same bytes, and what is inserted stays between its old neighbours.
+///
+/// # Panics
+/// When a hunk moved to another place, or was refused although nothing touched it.
+pub fn fuzz_rebase(data: &[u8]) {
+    let mut script = Script(data.iter());
+    let length = script.below(40);
+    let mut hunks = Vec::new();
+    let mut at = script.below(8);
+    while at <= length && hunks.len() < 4 {
+        let end = (at + script.below(5)).min(length);
+        hunks.push(Hunk {
+            start: at,
+            end,
+            text: "a".repeat(script.below(3)),
+        });
+        at = end + 1 + script.below(8);
+    }
+    // The bytes of the text by their first offset; `None`: the user's.
+    let mut now: Vec<Option<usize>> = (0..length).map(Some).collect();
+    let (changes, touched) = changes(&mut script, &hunks, &mut now);
+    let Ok(moved) = rebase(&hunks, &changes) else {
+        assert!(touched, "nothing touched the hunks {hunks:?}: {changes:?}");
+        return;
+    };
+    for (hunk, moved) in hunks.iter().zip(&moved) {
+        let removed = &now[moved.start..moved.end];
+        assert!(
+            removed.iter().copied().eq((hunk.start..hunk.end).map(Some)),
+            "another text is removed: {hunk:?} {moved:?} {changes:?}"
+        );
+        let (left, right) = now.split_at(moved.start);
+        let known = |side: &[Option<usize>]| side.iter().copied().flatten().collect::<Vec<_>>();
+        assert!(
+            known(left).iter().all(|at| *at < hunk.start),
+            "moved down: {hunk:?} {changes:?}"
+        );
+        assert!(
+            known(right).iter().all(|at| *at >= hunk.start),
+            "moved up: {hunk:?} {changes:?}"
+        );
+        assert_eq!(moved.text, hunk.text);
+    }
+}
+
+/// Random changes of the text `now`, and whether one of them touched a hunk.
+fn changes(
+    script: &mut Script,
+    hunks: &[Hunk],
+    now: &mut Vec<Option<usize>>,
+) -> (Vec<Change>, bool) {
+    let mut changes = Vec::new();
+    let mut touched = false;
+    while !script.over() {
+        let start = script.below(now.len() + 1);
+        let end = (start + script.below(4)).min(now.len());
+        let inserted = script.below(4);
+        let inside = |hunk: &Hunk| {
+            let place = |offset: usize| {
+                now.iter()
+                    .position(|it| *it >= Some(offset) && it.is_some())
+            };
+            let from = place(hunk.start).unwrap_or(now.len());
+            let to = match hunk.end {
+                end if end == hunk.start => from,
+                end => now
+                    .iter()
+                    .position(|it| *it == Some(end - 1))
+                    .map_or(0, |it| it + 1),
+            };
+            start <= to && end >= from
+        };
+        touched |= hunks.iter().any(inside);
+        let removed = "x".repeat(end - start);
+        now.splice(start..end, std::iter::repeat_n(None, inserted));
+        changes.push(Change {
+            revision: Revision(0),
+            start,
+            removed,
+            inserted: "u".repeat(inserted),
+            author: Author::User,
+            continues: false,
+        });
+    }
+    (changes, touched)
+}
+
+/// Lines that occur often.
+const COMMON: [&str; 4] = ["}\n", "0,\n", "\n", "return;\n"];
+
+const USERS: u32 = 0xac00;
+
+fn is_user(c: char) -> bool {
+    ('\u{ac00}'..='\u{d7a3}').contains(&c)
+}
+
+/// Whether a character was made by [`line`] or [`fuzz_review`], and so occurs once.
+fn is_own(c: char) -> bool {
+    is_user(c) || ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// A common line, or one that occurs once.
+fn line(script: &mut Script, made: &mut u32) -> String {
+    match script.below(COMMON.len() + 3) {
+        common if common < COMMON.len() => COMMON[common].to_owned(),
+        _ => {
+            let start = 0x4e00 + *made * 3;
+            *made += 1;
+            let own = (start..start + 3).filter_map(char::from_u32);
+            own.chain(['\n']).collect()
+        }
+    }
+}
+
+/// Edits a text by turns as an agent and a user, and rejects some of the agent's hunks in between.
+/// Places do not overlap and give the text before; what is rejected leaves the user's characters
+/// and doubles none.
+///
+/// # Panics
+/// When a text is lost or doubled, or places contradict the text.
+pub fn fuzz_review(data: &[u8]) {
+    let mut script = Script(data.iter());
+    let (mut made, mut typed) = (0, 0);
+    let mut text: String = (0..3 + script.below(8))
+        .map(|_| line(&mut script, &mut made))
+        .collect();
+    let mut edits: Vec<(Logged, Part)> = Vec::new();
+    let mut rejected: BTreeSet<HunkAt> = BTreeSet::new();
+    while !script.over() && edits.len() < 12 {
+        match script.below(3) {
+            0 => {
+                let all: Vec<&str> = text.split_inclusive('\n').collect();
+                let first = script.below(all.len() + 1);
+                let last = (first + script.below(4)).min(all.len());
+                // The agent does not remove what the user wrote.
+                if all[first..last].concat().contains(is_user) {
+                    continue;
+                }
+                let lines = script.below(4);
+                let new: String = (0..lines).map(|_| line(&mut script, &mut made)).collect();
+                let result = [&*all[..first].concat(), &new, &*all[last..].concat()].concat();
+                let hunks = lines::difference(&text, &result);
+                edits.push((logged(&text, &result, &hunks), Part::Other));
+                text = result;
+            }
+            1 => {
+                let places: Vec<usize> = (0..=text.len())
+                    .filter(|at| text.is_char_boundary(*at))
+                    .collect();
+                let at = places[script.below(places.len())];
+                text.insert(at, char::from_u32(USERS + typed).unwrap_or('\u{ac00}'));
+                typed += 1;
+            }
+            _ => reject(&mut script, &mut text, &mut edits, &mut rejected),
+        }
+        check(&text, &edits);
+    }
+}
+
+fn logged(before: &str, after: &str, hunks: &[Hunk]) -> Logged {
+    Logged {
+        before: sha256(before.as_bytes()),
+        hash: sha256(after.as_bytes()),
+        hunks: places::logged(&Rope::from_str(before), &Rope::from_str(after), hunks),
+    }
+}
+
+/// Rejects a random part of the agent's hunks.
+fn reject(
+    script: &mut Script,
+    text: &mut String,
+    edits: &mut Vec<(Logged, Part)>,
+    rejected: &mut BTreeSet<HunkAt>,
+) {
+    let plain: Vec<Logged> = edits.iter().map(|(edit, _)| edit.clone()).collect();
+    let mut wanted = BTreeSet::new();
+    for (at, (edit, of)) in edits.iter().enumerate() {
+        let own = (0..edit.hunks.len()).map(|own| (at, own));
+        wanted.extend(own.filter(|_| *of == Part::Other && script.below(2) == 1));
+    }
+    let part = |at: HunkAt| match (wanted.contains(&at), rejected.contains(&at)) {
+        (true, true) => Part::Rejected,
+        (true, false) => Part::Wanted,
+        (false, _) => edits[at.0].1,
+    };
+    let reverted = revert_edits(text, &plain, part);
+    let users = |text: &str| text.chars().filter(|c| is_user(*c)).collect::<String>();
+    assert_eq!(users(&reverted.text), users(text), "what the user typed");
+    let mut patched = text.clone();
+    for hunk in reverted.hunks.iter().rev() {
+        patched.replace_range(hunk.start..hunk.end, &hunk.text);
+    }
+    assert_eq!(patched, reverted.text, "the hunks and the text");
+    if wanted.is_empty() {
+        assert_eq!(*text, reverted.text, "nothing was to be reverted");
+    }
+    if reverted.conflicts.is_empty() {
+        rejected.extend(wanted);
+    }
+    if !reverted.hunks.is_empty() {
+        edits.push((logged(text, &reverted.text, &reverted.hunks), Part::Inverse));
+        *text = reverted.text;
+    }
+}
+
+fn check(text: &str, edits: &[(Logged, Part)]) {
+    let mut seen = BTreeSet::new();
+    let own = text.chars().filter(|c| is_own(*c));
+    for c in own {
+        assert!(seen.insert(c), "{c} is doubled in {text:?}");
+    }
+    let edits: Vec<Logged> = edits.iter().map(|(edit, _)| edit.clone()).collect();
+    let places = places(text, &edits);
+    let mut known: BTreeSet<HunkAt> = places.gone.iter().copied().collect();
+    assert_eq!(known.len(), places.gone.len(), "a hunk is gone twice");
+    let mut before = text.to_owned();
+    let mut end = text.len() + 1;
+    for place in places.found.iter().rev() {
+        assert!(place.range.end < end, "places touch: {:?}", places.found);
+        end = place.range.start;
+        before.replace_range(place.range.clone(), &place.before);
+        for at in &place.hunks {
+            assert!(known.insert(*at), "a hunk is in two places");
+        }
+    }
+    assert_eq!(before, places.before, "the text without the edits");
+}
