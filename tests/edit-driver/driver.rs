@@ -4,6 +4,7 @@ mod bursts;
 mod editor;
 mod on_disk;
 mod outcomes;
+mod reviews;
 mod settling;
 mod typing;
 
@@ -70,7 +71,9 @@ impl Scene {
         let root = Root::new(Uri::from_path(path.parent().unwrap()), None).unwrap();
         workspace.set_roots(vec![root]);
         let log = Arc::new(Log::default());
-        let editor = Editor::new(habits, &workspace, Uri::from_path(&path), &log);
+        let words = Arc::clone(&log);
+        let intended = move || words.words().last().is_some_and(|word| word == "intent");
+        let editor = Editor::new(habits, &workspace, Uri::from_path(&path), intended);
         Self {
             workspace,
             lanes: Arc::default(),
@@ -128,6 +131,7 @@ impl Scene {
             plan,
             base_revision: self.document().map(|document| document.revision),
             create: false,
+            delete: false,
             closed_files: ClosedFiles::Editor,
             deadline: DEADLINE,
             workspace: Arc::clone(&self.workspace),

@@ -10,7 +10,6 @@ use ropey::Rope;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use crate::Log;
 use interline::conversation::event::Envelope;
 use interline::edit::rebase::rebase;
 use interline::edit::{Hunk, lines};
@@ -136,6 +135,10 @@ struct Buffer {
     flushed: Option<Instant>,
     /// Own changes with the version after each.
     changes: Vec<(i32, Change)>,
+    /// The texts before each change, for the editor's undo.
+    earlier: Vec<String>,
+    /// The version with which it was opened last.
+    opened: i32,
     requests: Vec<(Instant, EditRequest)>,
     attaches: Option<bool>,
 }
@@ -144,18 +147,24 @@ pub struct Editor {
     habits: Mutex<Habits>,
     workspace: Arc<Workspace>,
     uri: Uri,
-    log: Arc<Log>,
+    /// Whether the log's last entry is the intent of an edit.
+    intended: Box<dyn Fn() -> bool + Send + Sync>,
     buffer: Mutex<Buffer>,
     me: std::sync::Weak<Editor>,
 }
 
 impl Editor {
-    pub fn new(habits: Habits, workspace: &Arc<Workspace>, uri: Uri, log: &Arc<Log>) -> Arc<Self> {
+    pub fn new(
+        habits: Habits,
+        workspace: &Arc<Workspace>,
+        uri: Uri,
+        intended: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             habits: Mutex::new(habits),
             workspace: Arc::clone(workspace),
             uri,
-            log: Arc::clone(log),
+            intended: Box::new(intended),
             buffer: Mutex::new(Buffer {
                 text: String::new(),
                 version: 0,
@@ -164,6 +173,8 @@ impl Editor {
                 timers: 0,
                 flushed: None,
                 changes: Vec::new(),
+                earlier: Vec::new(),
+                opened: 0,
                 requests: Vec::new(),
                 attaches: None,
             }),
@@ -200,6 +211,9 @@ impl Editor {
         buffer.version += 1;
         buffer.open = true;
         buffer.text = text.to_owned();
+        buffer.earlier.clear();
+        buffer.changes.clear();
+        buffer.opened = buffer.version;
         buffer.last_sent = text.to_owned();
         buffer.flushed = Some(Instant::now());
         self.workspace
@@ -233,6 +247,31 @@ impl Editor {
     pub fn types_at(&self, hunks: &[Hunk]) {
         let mut buffer = self.lock();
         self.change(&mut buffer, hunks);
+    }
+
+    /// Undoes the last change, whoever made it. False: nothing is left to undo.
+    pub fn undo(&self) -> bool {
+        let mut buffer = self.lock();
+        let Some(text) = buffer.earlier.pop() else {
+            return false;
+        };
+        let whole = Hunk {
+            start: 0,
+            end: buffer.text.len(),
+            text,
+        };
+        if let Some(hunk) = lines::trim(&buffer.text, whole) {
+            self.change(&mut buffer, &[hunk]);
+            buffer.earlier.pop();
+        }
+        true
+    }
+
+    /// Reads the file from disk again, as an editor does that discards the buffer.
+    pub fn reload(&self) {
+        self.close();
+        let text = std::fs::read_to_string(self.uri.path().unwrap()).unwrap();
+        self.open(&text);
     }
 
     /// Types before the first occurrence of `place`.
@@ -281,6 +320,7 @@ impl Editor {
     /// Changes the buffer only.
     fn edit(&self, buffer: &mut Buffer, hunks: &[Hunk]) -> Vec<ContentChange> {
         let before = Rope::from_str(&buffer.text);
+        buffer.earlier.push(buffer.text.clone());
         buffer.version += 1;
         let version = buffer.version;
         let mut changes = Vec::new();
@@ -416,7 +456,7 @@ impl Editor {
     }
 
     fn mapped(&self, buffer: &Buffer, edit: &EditRequest) -> Option<Vec<Hunk>> {
-        let version = edit.version?;
+        let version = edit.version.filter(|version| *version >= buffer.opened)?;
         let since: Vec<Change> = buffer
             .changes
             .iter()
@@ -484,11 +524,7 @@ impl Host for Editor {
     }
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        assert_eq!(
-            self.log.words().last().map(String::as_str),
-            Some("intent"),
-            "INV-6: intent before the act"
-        );
+        assert!((self.intended)(), "INV-6: intent before the act");
         self.lock().requests.push((Instant::now(), edit.clone()));
         let (reply, answer) = oneshot::channel();
         let me = self.me.upgrade().unwrap();
