@@ -30,6 +30,17 @@ local function apply(failure, params, context)
   return answer
 end
 
+-- What your other language servers know, for the agent: see `lua/interline/query.lua`.
+local function query(_, params, context)
+  local own = vim.lsp.get_client_by_id(context.client_id)
+  return require('interline.query').answer(own, function(buffer)
+    return own.attached_buffers[buffer] and vim.lsp.util.buf_versions[buffer]
+  end, params)
+end
+
+local capabilities = vim.lsp.protocol.make_client_capabilities()
+capabilities.experimental = { interline = { version = 1, query = true } }
+
 local function attach(buffer)
   if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
     return
@@ -38,7 +49,15 @@ local function attach(buffer)
     name = 'interline',
     cmd = { 'interline', 'lsp' },
     root_dir = vim.fs.root(buffer, '.git') or vim.fn.getcwd(),
-    handlers = { ['window/showMessage'] = message, ['workspace/applyEdit'] = apply },
+    capabilities = capabilities,
+    handlers = {
+      ['window/showMessage'] = message,
+      ['workspace/applyEdit'] = apply,
+      ['interline/editor/query'] = query,
+    },
+    on_init = function(client)
+      require('interline.languages').watch(client, 'interline')
+    end,
     -- What you type is sent at once, not 150 ms later: Neovim checks an edit against the version
     -- that it sent last, so an edit that comes in between would land beside your typing.
     flags = { debounce_text_changes = 0 },

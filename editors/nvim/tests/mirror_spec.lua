@@ -203,6 +203,22 @@ story("a reload is a new document: older versions are not known any more", funct
   same({}, mirror.log:since(uri, opened, text.hash(buffer)))
 end)
 
+story("a file that a command changed is reloaded at once, unless the user changed it", function()
+  local mirror = connect()
+  for _, typed in ipairs({ false, true }) do
+    local buffer, uri = open(mirror, "one\ntwo\n")
+    vim.bo[buffer].autoread = false
+    if typed then
+      vim.api.nvim_buf_set_lines(buffer, 0, 1, false, { "mine" })
+    end
+    local path = vim.api.nvim_buf_get_name(buffer)
+    vim.fn.writefile({ "other" }, path)
+    vim.uv.fs_utime(path, 2000000000, 2000000000)
+    require("interline.save").reload(mirror, { uris = { uri, "file:///absent" } })
+    same(typed and "mine\ntwo\n" or "other\n", mirror.texts[uri])
+  end
+end)
+
 story("a file that changed on disk is reloaded by Neovim and sent", function()
   local mirror = connect()
   local buffer, uri = open(mirror, "one\ntwo\n")

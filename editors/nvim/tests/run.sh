@@ -23,7 +23,7 @@ for story in "$here"/*_spec.lua; do
   mkdir -p "$home/project" "$home/tmp"
   # -i NONE -n: neither shada nor swap files. Nothing of the user's own set-up is read.
   (cd "$home/project" && env -u ANTHROPIC_API_KEY -u OPENAI_API_KEY -u GEMINI_API_KEY \
-    HOME="$home" TMPDIR="$home/tmp" XDG_CONFIG_HOME="$home/config" XDG_DATA_HOME="$home/data" \
+    REAL_HOME="$HOME" HOME="$home" TMPDIR="$home/tmp" XDG_CONFIG_HOME="$home/config" XDG_DATA_HOME="$home/data" \
     XDG_STATE_HOME="$home/state" XDG_CACHE_HOME="$home/cache" XDG_RUNTIME_DIR="$home/tmp" \
     INTERLINE_BIN="$bin" INTERLINE_PLUGIN="$here/.." NVIM_COMMAND="$*" \
     "$@" --clean -i NONE -n --headless -l "$here/runner.lua" "$story") >"$work/out" 2>"$work/err"

@@ -44,6 +44,8 @@ local CAPABILITIES = {
   save = true,
   edit = true,
   context = true,
+  query = true,
+  review = true,
   userSettings = true,
 }
 
@@ -74,6 +76,14 @@ local function root_of(buffer)
   return (from == cwd or below(cwd, from)) and cwd or from
 end
 
+--- What the editor's other language servers know.
+local function query(server, params)
+  local own = assert(vim.lsp.get_client_by_id(server.id))
+  return require("interline.query").answer(own, function(buffer)
+    return server.log:version(buffer)
+  end, params)
+end
+
 local function handlers(server)
   local events = require("interline.events")
   local function with(callback)
@@ -87,12 +97,14 @@ local function handlers(server)
     ["interline/turn/ended"] = with(events.ended),
     ["interline/session/didChange"] = with(events.session),
     ["interline/status/didChange"] = function() end,
-    ["interline/review/didChange"] = function() end,
+    ["interline/review/didChange"] = with(require("interline.marks").changed),
     ["workspace/applyEdit"] = with(require("interline.edit").workspace),
     ["interline/edit/apply"] = with(require("interline.edit").apply),
     ["interline/approval/request"] = with(require("interline.approvals").request),
     ["interline/question/request"] = with(require("interline.questions").request),
     ["interline/workspace/save"] = with(require("interline.save").save),
+    ["interline/editor/query"] = with(query),
+    ["interline/workspace/didChangeOnDisk"] = with(require("interline.save").reload),
   }
 end
 
@@ -121,6 +133,7 @@ local function ended(server, code, signal)
   pcall(vim.api.nvim_del_augroup_by_name, "interline-" .. server.id)
   require("interline.diagnostics").stop(server)
   require("interline.approvals").forget(server)
+  require("interline.marks").forget(server)
   require("interline.questions").forget(server)
   local chat, lost = require("interline.chat").of(server), require("interline.sent").lost(server)
   local unexpected = code ~= 0 or signal ~= 0 and signal ~= 15 or server.turn or #server.waiting > 0
@@ -172,6 +185,7 @@ local function options(server)
       server.waiting = {}
       vim.schedule(function()
         require("interline.diagnostics").changed(server)
+        require("interline.languages").watch(assert(vim.lsp.get_client_by_id(server.id)), "interline-" .. server.id)
       end)
     end,
     on_exit = function()
@@ -239,6 +253,7 @@ local function watch(server)
   end)
   follow_renames(server, on)
   follow_line_ends(server, on)
+  require("interline.marks").watch(server, on)
   on({ "BufEnter", "CursorHold", "CursorHoldI" }, function()
     require("interline.context").tell(server)
   end)

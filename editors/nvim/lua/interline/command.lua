@@ -38,6 +38,20 @@ local function allow(how)
   require("interline.approvals").answer(kinds[how])
 end
 
+local function decide(decision)
+  return function(word, command, bang)
+    if word ~= "" and word ~= "all" then
+      return usage((":Interline %s[!] [all]"):format(decision == "keep" and "keep" or "undo"))
+    end
+    require("interline.review").decide(decision, {
+      lines = { command.line1, command.line2 },
+      whole = bang,
+      all = word == "all",
+    })
+  end
+end
+
+--- `bang`: whether the name may end with `!`.
 local subcommands = {
   ask = { run = ask("queue") },
   steer = { run = ask("steer") },
@@ -91,6 +105,30 @@ local subcommands = {
       require("interline.questions").go()
     end,
   },
+  keep = { run = decide("keep"), words = { "all" }, bang = true },
+  undo = { run = decide("reject"), words = { "all" }, bang = true },
+  review = {
+    run = function()
+      require("interline.review").list()
+    end,
+  },
+  revert = {
+    bang = true,
+    words = { "file" },
+    run = function(word, _, bang)
+      if bang and word == "" then
+        return require("interline.revert").redo()
+      elseif bang or word ~= "" and word ~= "file" then
+        return usage(":Interline revert [file], or revert!")
+      end
+      require("interline.revert").turn(word == "file" and vim.uri_from_bufnr(0) or nil)
+    end,
+  },
+  redo = {
+    run = function()
+      require("interline.revert").redo()
+    end,
+  },
   mode = { run = named("mode", ":Interline mode agent|ask|plan"), words = { "agent", "ask", "plan" } },
   model = {
     run = named("model", ":Interline model PROVIDER/ID"),
@@ -128,12 +166,14 @@ end
 
 function M.run(command)
   local name, rest = command.args:match("^(%S+)%s*(.-)%s*$")
-  local subcommand = subcommands[name]
+  local plain = (name or ""):gsub("!$", "")
+  local bang = plain ~= name and subcommands[plain] ~= nil and subcommands[plain].bang == true
+  local subcommand = subcommands[bang and plain or name]
   if not subcommand then
     local words = "no subcommand %q; there are %s"
     return usage(words:format(name or "", table.concat(names(), ", ")))
   end
-  local ok, err = pcall(subcommand.run, rest, command)
+  local ok, err = pcall(subcommand.run, rest, command, bang)
   if not ok then
     usage((tostring(err):gsub("^[^\n]-%.lua:%d+: ", "")))
   end

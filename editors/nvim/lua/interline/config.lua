@@ -8,6 +8,7 @@ local M = {}
 --- @field filetypes? string[] attach only to these; default: every normal buffer
 --- @field split? string command that opens the window of answers
 --- @field take_focus? boolean what asks may take the cursor from a user at rest
+--- @field review? {marks?: boolean, keys?: boolean} how changes are shown in buffers
 
 local defaults = {
   cmd = { "interline", "lsp" },
@@ -16,6 +17,7 @@ local defaults = {
   filetypes = nil,
   split = "botright vsplit",
   take_focus = true,
+  review = { marks = true, keys = true },
 }
 
 local TYPES = {
@@ -25,6 +27,7 @@ local TYPES = {
   filetypes = "table",
   split = "string",
   take_focus = "boolean",
+  review = "table",
 }
 
 local set = nil

@@ -3,6 +3,9 @@ local LINKS = {
   InterlineAdded = "Added",
   InterlineRemoved = "Removed",
   InterlineHunk = "Changed",
+  InterlineAdd = "DiffAdd",
+  InterlineChange = "DiffChange",
+  InterlineDelete = "DiffDelete",
   InterlineExact = "String",
   InterlineFacts = "Comment",
   InterlineReason = "Normal",
@@ -14,7 +17,7 @@ local M = {}
 
 M.namespace = vim.api.nvim_create_namespace("interline")
 
-local function link()
+function M.link()
   for name, target in pairs(LINKS) do
     vim.api.nvim_set_hl(0, name, { link = target, default = true })
   end
@@ -23,7 +26,7 @@ end
 --- Colours whole lines.
 --- @param groups table<integer, string> by line number from 1
 function M.paint(buffer, groups)
-  link()
+  M.link()
   for number, group in pairs(groups) do
     vim.api.nvim_buf_set_extmark(buffer, M.namespace, number - 1, 0, {
       end_row = number,

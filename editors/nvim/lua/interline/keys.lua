@@ -8,6 +8,7 @@ local M = {}
 local HELP = {
   "i     write a prompt",
   "<CR>  what is behind the line: a call's arguments, output and diff",
+  "u     revert the changes of the line's call, after a preview",
   "<C-c> cancel the turn",
   "]]    the next prompt or answer",
   "[[    the one before",
@@ -65,6 +66,14 @@ local function show_detail(chat)
   read(visible.line(event.title), page.text, page.groups)
 end
 
+local function revert_call(chat)
+  local event = chat:detail()
+  if not event or type(event.diff) ~= "string" or event.diff == "" then
+    return require("interline.say").info("no call that changed files is on this line")
+  end
+  require("interline.revert").call(event.itemId)
+end
+
 --- @param chat interline.Chat
 function M.chat(chat)
   local function map(key, what, run)
@@ -77,6 +86,9 @@ function M.chat(chat)
   end
   map("<CR>", "what is behind the line", function()
     show_detail(chat)
+  end)
+  map("u", "revert the changes of the line's call", function()
+    revert_call(chat)
   end)
   map("<C-c>", "cancel the turn", function()
     require("interline.turn").cancel()

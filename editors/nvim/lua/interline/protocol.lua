@@ -239,6 +239,7 @@
 ---@field added integer
 ---@field removed integer
 ---@field created? boolean The file did not exist before.
+---@field deleted? boolean The file no longer exists.
 
 --- A tool call as a client shows it: complete at every change of status.
 ---@class interline.ToolItem
@@ -399,6 +400,7 @@
 ---@field uri? string|vim.NIL
 ---@field cursor? string|vim.NIL
 ---@field limit? integer|vim.NIL
+---@field all? boolean Also hunks that are decided or gone.
 
 ---@class interline.HunkList
 ---@field hunks interline.Hunk[]
@@ -407,16 +409,16 @@
 ---@class interline.Hunk
 ---@field hunkId string
 ---@field uri string
----@field version integer
+---@field version? integer|vim.NIL Absent: the file is closed.
 ---@field itemId interline.ItemId
 ---@field turnId interline.TurnId
 ---@field range interline.WireRange
 ---@field before string
 ---@field after string
----@field author string `user`, `session`, `formatter` or `disk`.
+---@field author string `session`; if the text was changed since, `user` or `formatter`.
 ---@field state interline.HunkState
 
----@alias interline.HunkState "proposed"|"applied"|"kept"|"rejected"|"superseded"
+---@alias interline.HunkState "kept"|"rejected"|"proposed"|"applied"|"amended"|"superseded"
 
 ---@class interline.DecideHunks
 ---@field sessionId interline.SessionId
@@ -424,16 +426,21 @@
 
 ---@class interline.HunkDecision
 ---@field hunkId string
----@field decision string `keep`, `reject` or `amend` (with `after`).
----@field after? string|vim.NIL
+---@field decision interline.Decision
+---@field after? string|vim.NIL The text to put there, for `amend`.
+
+---@alias interline.Decision "keep"|"reject"|"amend"
 
 ---@class interline.DecidedHunks
 ---@field results interline.DecidedHunk[]
+---@field itemId? interline.ItemId|vim.NIL
 
 ---@class interline.DecidedHunk
 ---@field hunkId string
----@field status string `done`, `conflict` or `stale`.
+---@field status interline.DecisionStatus
 ---@field reason? string|vim.NIL
+
+---@alias interline.DecisionStatus "done"|"conflict"|"stale"
 
 ---@class interline.PreviewPrompt
 ---@field sessionId? interline.SessionId|vim.NIL
@@ -571,7 +578,8 @@
 ---@class interline.DocumentStatus
 ---@field uri string
 ---@field version integer
----@field dirty boolean
+---@field dirty boolean It has text that is not on disk.
+---@field file string
 ---@field agentTouched boolean
 ---@field synced boolean
 ---@field state string `open`, `held`, `unconfirmed`, `diverged` or `outOfSync: …`.
@@ -612,6 +620,10 @@
 ---@field uri string
 ---@field version? integer|vim.NIL
 ---@field diagnostics any[]
+
+--- The languages (LSP ids) for which a language server of the editor answers queries now.
+---@class interline.LanguagesChange
+---@field languages string[] All of them.
 
 --- `interline/client/didChange`: the client's capabilities changed (a browser was connected, a chat was left). Omitted fields stay as they were.
 ---@class interline.ClientChange
@@ -661,6 +673,10 @@
 ---@class interline.ReviewChange
 ---@field uris string[]
 
+--- `interline/workspace/didChangeOnDisk`: open documents that the client should reload.
+---@class interline.DiskChange
+---@field uris string[]
+
 --- `interline/edit/apply`: the client maps the edits from `version` to its current text and applies them at once, as one undo step.
 ---@class interline.ApplyEdit
 ---@field sessionId interline.SessionId
@@ -707,7 +723,8 @@
 ---@field kind "edit"
 ---@field uri string
 ---@field diff string Unified diff of the change.
----@field after string Hash of the new text.
+---@field after string
+---@field files? string[]
 ---@class interline.Subject.command
 ---@field kind "command"
 ---@field command string
@@ -804,19 +821,29 @@
 ---@field version? integer|vim.NIL
 ---@field reason? string|vim.NIL
 
+--- `interline/editor/query`. Positions are 0-based and in the negotiated encoding.
 ---@class interline.EditorQuery
----@field kind string
+---@field kind interline.QueryKind
 ---@field uri? string|vim.NIL
 ---@field minVersion? integer|vim.NIL
 ---@field position? interline.WirePosition|vim.NIL
----@field query? string|vim.NIL
----@field newName? string|vim.NIL
+---@field range? interline.WireRange|vim.NIL For `codeActions`.
+---@field query? string|vim.NIL For `workspaceSymbols`.
+---@field newName? string|vim.NIL For `rename`.
 
+--- What is asked.
+---@alias interline.QueryKind "definition"|"references"|"hover"|"documentSymbols"|"workspaceSymbols"|"rename"|"diagnostics"|"codeActions"
+
+--- The answer; items by kind, see protocol.md.
 ---@class interline.EditorAnswer
----@field status string `ok`, `starting`, `unsupported` or `error`.
----@field retryAfterMs? integer|vim.NIL
----@field version? integer|vim.NIL
----@field items any[]
+---@field status interline.QueryStatus
+---@field retryAfterMs? integer|vim.NIL For `starting`: when to ask again.
+---@field message? string|vim.NIL One sentence: why there is no answer.
+---@field version? integer|vim.NIL The document's version that the answer is about.
+---@field items? any[]
+---@field edit? any For `rename`: an LSP `WorkspaceEdit`, which the client does not apply.
+
+---@alias interline.QueryStatus "ok"|"error"|"starting"|"unsupported"
 
 --- `initialize.capabilities.experimental.interline`: what the client can do for us.
 ---@class interline.ClientOffer

@@ -38,7 +38,8 @@ local function raw_position(full, at, encoding)
 end
 
 --- A wire position in bytes; the final line end's far side is row `count`, column 0.
-local function position(buffer, at, encoding, count, ended)
+local function position(buffer, at, encoding)
+  local count, ended = vim.api.nvim_buf_line_count(buffer), text.ended(buffer)
   local full = text.full(buffer)
   if text.raw(buffer, full) then
     return raw_position(full, at, encoding)
@@ -51,6 +52,8 @@ local function position(buffer, at, encoding, count, ended)
   return bytes and { at.line, bytes }
 end
 
+M.position = position
+
 --- In the buffer's own line ends: lines without them.
 local function normal(buffer, new)
   local line_end = text.line_end(buffer)
@@ -59,6 +62,8 @@ local function normal(buffer, new)
   end
   return line_end == "\r" and new:gsub("\r", "\n") or new
 end
+
+M.normal = normal
 
 local function at_end(buffer, replacement, new, count)
   local first = replacement.first
@@ -82,8 +87,8 @@ end
 local function plan(buffer, edit, encoding)
   local count = vim.api.nvim_buf_line_count(buffer)
   local ended = text.ended(buffer)
-  local first = position(buffer, edit.range.start, encoding, count, ended)
-  local last = position(buffer, edit.range["end"], encoding, count, ended)
+  local first = position(buffer, edit.range.start, encoding)
+  local last = position(buffer, edit.range["end"], encoding)
   if not first or not last then
     return nil
   end
@@ -150,9 +155,9 @@ end
 
 --- The text of a range; empty if the range is not in the buffer.
 function M.replaced(buffer, range, encoding)
-  local count, ended = vim.api.nvim_buf_line_count(buffer), text.ended(buffer)
-  local first = position(buffer, range.start, encoding, count, ended)
-  local last = position(buffer, range["end"], encoding, count, ended)
+  local count = vim.api.nvim_buf_line_count(buffer)
+  local first = position(buffer, range.start, encoding)
+  local last = position(buffer, range["end"], encoding)
   if not first or not last or first[1] == count then
     return ""
   elseif last[1] == count then

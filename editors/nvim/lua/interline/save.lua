@@ -1,4 +1,5 @@
---- `interline/workspace/save`: writes the named buffers, because a command is about to read them.
+--- `interline/workspace/save`: writes the named buffers, because a command is about to read them;
+--- `interline/workspace/didChangeOnDisk`: reads them again, because one has written them.
 local undo = require("interline.undo")
 
 local M = {}
@@ -54,6 +55,20 @@ local function save(server, uri)
     version = document.version,
     reason = reason,
   }
+end
+
+--- `interline/workspace/didChangeOnDisk`: reads buffers again that the user has not modified.
+function M.reload(server, params)
+  for _, uri in ipairs(params.uris) do
+    local document = server.log:document(uri)
+    if document and not vim.bo[document.buffer].modified then
+      -- What `autoread` does once the user comes back to Neovim.
+      local autoread = vim.api.nvim_get_option_value("autoread", { buf = document.buffer })
+      vim.bo[document.buffer].autoread = true
+      pcall(vim.cmd, "silent checktime " .. document.buffer)
+      vim.bo[document.buffer].autoread = autoread
+    end
+  end
 end
 
 function M.save(server, params)

@@ -14,6 +14,7 @@ local function enter(server, session, about)
   server.session, server.seq = session, 0
   server.about = about
   events.bar(server)
+  require("interline.marks").session(server)
 end
 
 local function note(server, words)
