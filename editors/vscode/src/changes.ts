@@ -44,9 +44,7 @@ export class ChangeLog {
     const document = this.documents.get(uri);
     if (!document) return;
     const { changes, reused, hashes } = document;
-    for (const { range: { start, end }, text } of edits) {
-      changes.push({ version, start, old: end, new: ending(start, text), ...edges(text) });
-    }
+    changes.push(...edits.map((edit) => changed(version, edit)));
     document.version = version;
     // The changes of one version count only together, so none is led on from if one is gone.
     if (changes.length > KEEP) document.first = changes.splice(0, KEEP / 2).at(-1)!.version;
@@ -65,6 +63,10 @@ export class ChangeLog {
     if (version <= document.reused && document.hashes.get(version) !== hash) return undefined;
     return document.changes.filter((change) => change.version > version);
   }
+}
+
+export function changed(version: number, { range: { start, end }, text }: Typed): Change {
+  return { version, start, old: end, new: ending(start, text), ...edges(text) };
 }
 
 /** Where text that begins there ends. */

@@ -17,6 +17,12 @@ type Stop = keyof typeof words.stops;
 /** A file as the user knows it. */
 const name = (uri: string): string => workspace.asRelativePath(Uri.parse(uri));
 
+type Ended = Pick<TurnEnded, "sessionId" | "turnId" | "stopReason" | "error" | "files">;
+
+function summary(verb: string, { uri, added, removed }: FileChange): string {
+  return `${verb} ${name(uri)} (+${added} −${removed})`;
+}
+
 export class Chat {
   private view: WebviewView | undefined;
   private history: ToView[] = [];
@@ -25,6 +31,8 @@ export class Chat {
   /** No part of the history: only the next view that is ready gets it. */
   private once: ToView[] = [];
   private readonly batch = gathered(BATCH, () => this.send());
+  /** What rows do that can be clicked. */
+  readonly acts = new Map<string, () => unknown>();
   readonly said = new EventEmitter<FromView>();
 
   constructor(private readonly root: Uri) {}
@@ -78,7 +86,14 @@ export class Chat {
     this.post({ kind: "note", style, text });
   }
 
+  /** A row with an action: a button if there is a label, else all of it. */
+  row(id: string, text: string, act: () => unknown, label?: string): void {
+    this.acts.set(id, act);
+    this.post({ kind: "row", id, text, label });
+  }
+
   clear(): void {
+    this.acts.clear();
     this.history = [];
     this.sent &&= 0;
     this.post({ kind: "clear" });
@@ -134,14 +149,21 @@ export class Chat {
     }
   }
 
-  ended({ error, stopReason, files }: Pick<TurnEnded, "stopReason" | "error" | "files">): void {
+  ended({ sessionId, turnId, error, stopReason, files }: Ended): void {
     if (error) this.note(`${error.message}\n${error.hint}`.trim(), "error");
     else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
-    for (const file of files) this.file("Changed", file);
+    for (const file of files) this.changed(sessionId, turnId, file);
+  }
+
+  /** What a turn changed in a file: the row opens the differences. */
+  changed(sessionId: string, turnId: string, file: FileChange): void {
+    const { uri } = file, place = { sessionId, turnId, uri };
+    const open = (): unknown => commands.executeCommand("interline.openChanges", place);
+    this.row(`${turnId} ${uri}`, summary("Changed", file), open);
   }
 
   /** What became of a file; `left`: what is as it was. */
-  file(verb: string, { uri, added, removed }: FileChange, left: string[] = []): void {
-    this.note([`${verb} ${name(uri)} (+${added} −${removed})`, ...left].join("\n"));
+  file(verb: string, file: FileChange, left: string[] = []): void {
+    this.note([summary(verb, file), ...left].join("\n"));
   }
 }

@@ -67,7 +67,7 @@ export class Edits {
   }
 }
 
-function range({ start, end }: WireRange): Range {
+export function range({ start, end }: WireRange): Range {
   return new Range(start.line, start.character, end.line, end.character);
 }
 

@@ -6,8 +6,11 @@ import { Chat } from "./chat.ts";
 import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
 import * as keys from "./keys.ts";
+import { Languages } from "./languages.ts";
 import { pages } from "./pages.ts";
 import { COMMANDS } from "./protocol.ts";
+import { Queries } from "./query.ts";
+import { Review } from "./review.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { Server, tell } from "./server.ts";
@@ -33,9 +36,14 @@ export function activate(context: ExtensionContext): void {
     asks.drop();
     client.onNotification("interline/turn/started", sessions.started);
     client.onNotification("interline/turn/event", sessions.event);
-    client.onNotification("interline/turn/ended", sessions.ended);
+    client.onNotification("interline/turn/ended", (turn) => {
+      sessions.ended(turn);
+      void review.ended(turn).catch(tell);
+    });
+    client.onNotification("interline/review/didChange", review.changed);
     client.onRequest("interline/edit/apply", edits.apply);
     client.onRequest("interline/workspace/save", save);
+    client.onRequest("interline/editor/query", queries.answer);
     client.onRequest("interline/approval/request", asks.approval);
     client.onRequest("interline/question/request", asks.question);
   }, async (client) => {
@@ -43,13 +51,20 @@ export function activate(context: ExtensionContext): void {
     await sessions.resume(client);
     shown.all();
     shown.flush();
+    known.all();
+    review.later();
   }, (words) => {
     asks.drop();
     chat.note(words, "error");
     void say.warn(words);
   });
   const shown = follow(server, subscriptions);
+  const known = new Languages((found) =>
+    server.notify("interline/languages/didChange", { languages: found }), subscriptions);
+  const queries = new Queries(known, (found) =>
+    server.client?.code2ProtocolConverter.asDiagnosticsSync(found) ?? [], subscriptions);
   const sessions = new Sessions(server, chat, context.workspaceState, show, shown.flush);
+  const review = new Review(server, sessions, chat, subscriptions);
   Object.assign(bar, { name: "Interline", command: "interline.chat" }).show();
   show();
   const webviewOptions = { retainContextWhenHidden: true };
@@ -59,6 +74,7 @@ export function activate(context: ExtensionContext): void {
     window.registerWebviewViewProvider("interline.chat", chat, { webviewOptions }),
     chat.said.event((said) => {
       if (said.kind === "send") void sessions.ask(said.text).catch(tell);
+      if (said.kind === "act") void Promise.resolve(chat.acts.get(said.id)?.()).catch(tell);
       if (said.kind === "cancel") void server.command("interline.cancel").catch(tell);
     }),
     workspace.onDidChangeConfiguration((change) => {
@@ -75,7 +91,17 @@ export function activate(context: ExtensionContext): void {
     "interline.approve": (given) => asks.decide("allowOnce", given?.itemId),
     "interline.reject": (given) => asks.decide("rejectOnce", given?.itemId),
     "interline.revert": (given) => sessions.revert(given),
-    "interline.newSession": () => sessions.begin(),
+    "interline.nextChange": () => review.go(1),
+    "interline.previousChange": () => review.go(-1),
+    "interline.keep": (given) => review.decide("keep", given),
+    "interline.rejectHunk": (given) => review.decide("reject", given),
+    "interline.keepFile": () => review.decideMany("keep", "file"),
+    "interline.undoFile": () => review.decideMany("reject", "file"),
+    "interline.keepAll": () => review.decideMany("keep", "all"),
+    "interline.undoAll": () => review.decideMany("reject", "all"),
+    "interline.review": () => review.menu(),
+    "interline.openChanges": (given) => review.open(given),
+    "interline.newSession": () => sessions.begin().then(() => review.later()),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
     "interline.trust": () => server.command("interline.trust", here()),

@@ -21,6 +21,8 @@ export type ToView =
   /** With an id: the whole of an item, which replaces what is there, or `more` of it. */
   | { kind: "note"; style: string; text: string; id?: string; more?: boolean }
   | { kind: "tool"; id: string; status: ToolStatus; title: string; body: string; diff: boolean }
+  /** A row that does something: a button if it has a label, else all of it. */
+  | { kind: "row"; id: string; text: string; label?: string }
   | { kind: "ask"; card: Card }
   | { kind: "answered"; id: string }
   /** A prompt that was not sent, for the field that it was typed in. */
@@ -29,6 +31,7 @@ export type ToView =
 
 export type FromView =
   | { kind: "ready" | "cancel" }
+  | { kind: "act"; id: string }
   | { kind: "send"; text: string }
   | { kind: "answer"; id: string; answer: string };
 

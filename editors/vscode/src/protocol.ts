@@ -110,7 +110,13 @@ export type ItemId = string;
 export type Signal = "silent" | "heartbeat";
 export type ToolStatus = "pending" | "awaitingApproval" | "awaitingSave" | "running" | "completed" | "failed" | "rejected" | "cancelled";
 /** A changed file and its lines added and removed. */
-export interface FileChange { uri: string; added: number; removed: number; created?: boolean }
+export interface FileChange {
+  uri: string;
+  added: number;
+  removed: number;
+  created?: boolean;
+  deleted?: boolean;
+}
 /** A tool call as a client shows it: complete at every change of status. */
 export interface ToolItem {
   itemId: ItemId;
@@ -221,12 +227,13 @@ export interface ListHunks {
   uri?: string | null;
   cursor?: string | null;
   limit?: number | null;
+  all?: boolean;
 }
 export interface HunkList { hunks: Hunk[]; nextCursor?: string | null }
 export interface Hunk {
   hunkId: string;
   uri: string;
-  version: number;
+  version?: number | null;
   itemId: ItemId;
   turnId: TurnId;
   range: WireRange;
@@ -235,11 +242,13 @@ export interface Hunk {
   author: string;
   state: HunkState;
 }
-export type HunkState = "proposed" | "applied" | "kept" | "rejected" | "superseded";
+export type HunkState = "kept" | "rejected" | "proposed" | "applied" | "amended" | "superseded";
 export interface DecideHunks { sessionId: SessionId; decisions: HunkDecision[] }
-export interface HunkDecision { hunkId: string; decision: string; after?: string | null }
-export interface DecidedHunks { results: DecidedHunk[] }
-export interface DecidedHunk { hunkId: string; status: string; reason?: string | null }
+export interface HunkDecision { hunkId: string; decision: Decision; after?: string | null }
+export type Decision = "keep" | "reject" | "amend";
+export interface DecidedHunks { results: DecidedHunk[]; itemId?: ItemId | null }
+export interface DecidedHunk { hunkId: string; status: DecisionStatus; reason?: string | null }
+export type DecisionStatus = "done" | "conflict" | "stale";
 export interface PreviewPrompt {
   sessionId?: SessionId | null;
   uri?: string | null;
@@ -336,6 +345,7 @@ export interface DocumentStatus {
   uri: string;
   version: number;
   dirty: boolean;
+  file: string;
   agentTouched: boolean;
   synced: boolean;
   state: string;
@@ -362,6 +372,8 @@ export interface McpResource { uri?: string; name?: string }
 export interface IgnoredSetting { key: string; source: string; reason: string }
 /** Diagnostics that other servers report for a document. */
 export interface DiagnosticsChange { uri: string; version?: number | null; diagnostics: unknown[] }
+/** The languages (LSP ids) for which a language server of the editor answers queries now. */
+export interface LanguagesChange { languages: string[] }
 /** `interline/client/didChange`: the client's capabilities changed (a browser was connected, a chat was left). Omitted fields stay as they were. */
 export interface ClientChange { segments?: unknown; tools?: ToolOffer[] | null }
 /** A client's tool, as it announces it. */
@@ -400,6 +412,8 @@ export interface SessionChange {
   cost?: number | null;
 }
 export interface ReviewChange { uris: string[] }
+/** `interline/workspace/didChangeOnDisk`: open documents that the client should reload. */
+export interface DiskChange { uris: string[] }
 /** `interline/edit/apply`: the client maps the edits from `version` to its current text and applies them at once, as one undo step. */
 export interface ApplyEdit {
   sessionId: SessionId;
@@ -440,7 +454,7 @@ export interface AskApproval {
 }
 /** What an approval is about, with the exact action. The approval's hash covers its canonical JSON. */
 export type Subject =
-  | { kind: "edit"; uri: string; diff: string; after: string }
+  | { kind: "edit"; uri: string; diff: string; after: string; files?: string[] }
   | { kind: "command"; command: string; description?: string | null; cwd: string; timeoutMs: number; background?: boolean; unsaved: string[] }
   | { kind: "path"; path: string; access: Access }
   | { kind: "fetch"; url: string }
@@ -488,20 +502,28 @@ export interface SavedDocument {
   version?: number | null;
   reason?: string | null;
 }
+/** `interline/editor/query`. Positions are 0-based and in the negotiated encoding. */
 export interface EditorQuery {
-  kind: string;
+  kind: QueryKind;
   uri?: string | null;
   minVersion?: number | null;
   position?: WirePosition | null;
+  range?: WireRange | null;
   query?: string | null;
   newName?: string | null;
 }
+/** What is asked. */
+export type QueryKind = "definition" | "references" | "hover" | "documentSymbols" | "workspaceSymbols" | "rename" | "diagnostics" | "codeActions";
+/** The answer; items by kind, see protocol.md. */
 export interface EditorAnswer {
-  status: string;
+  status: QueryStatus;
   retryAfterMs?: number | null;
+  message?: string | null;
   version?: number | null;
-  items: unknown[];
+  items?: unknown[];
+  edit?: unknown;
 }
+export type QueryStatus = "ok" | "error" | "starting" | "unsupported";
 /** `initialize.capabilities.experimental.interline`: what the client can do for us. */
 export interface ClientOffer {
   version?: number;
@@ -571,6 +593,7 @@ export interface ServerRequests {
 export interface ClientNotifications {
   "interline/context/didChange": EditorContext;
   "interline/diagnostics/didChange": DiagnosticsChange;
+  "interline/languages/didChange": LanguagesChange;
   "interline/client/didChange": ClientChange;
 }
 
@@ -580,6 +603,7 @@ export interface ServerNotifications {
   "interline/turn/ended": TurnEnded;
   "interline/session/didChange": SessionChange;
   "interline/review/didChange": ReviewChange;
+  "interline/workspace/didChangeOnDisk": DiskChange;
   "interline/status/didChange": Nothing;
 }
 

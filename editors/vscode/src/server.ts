@@ -9,7 +9,7 @@ import * as settings from "./settings.ts";
 const OPEN_SETTINGS = "workbench.action.openSettings";
 const OFFER: ClientOffer = {
   version: 1, events: true, approvals: true, questions: true, save: true, edit: true,
-  context: true, commands: true, userSettings: true,
+  context: true, query: true, review: true, commands: true, userSettings: true,
 };
 
 /** Shows an error with what can be done. */

@@ -12,6 +12,9 @@ export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
 const REMEMBERED = "interline.session ", SHOWN = 200;
+/** Net changes of turns: the log has sums over their edits. */
+const COUNTS = "interline.counts";
+type Counts = [turn: string, files: wire.FileChange[]][];
 
 export class Sessions {
   /** The turns that run, by session. */
@@ -46,6 +49,12 @@ export class Sessions {
     this.giveBack(began?.input ?? []);
     void tell({ message: error.message, data: error });
   };
+
+  /** Remembers what a turn's rows show. */
+  counted(sessionId: string, turnId: string, files: wire.FileChange[]): void {
+    const all = [...this.memory.get<Counts>(COUNTS, []), [`${sessionId} ${turnId}`, files]];
+    void this.memory.update(COUNTS, all.slice(-SHOWN));
+  }
 
   /** The folder that a command is about: the present editor's, else the first. */
   folder(uri = window.activeTextEditor?.document.uri): Uri | undefined {
@@ -99,12 +108,27 @@ export class Sessions {
     return this.server.command(command, { ...given, sessionId });
   }
 
-  /** Takes a turn's changes back, the last one's if none is given, and shows what came of it. */
-  async revert(given?: object): Promise<void> {
+  /** Reverts a turn's changes, by default the last one's, or a revert, and shows the result. */
+  async revert(given?: object, verb = "Reverted"): Promise<void> {
     await this.chat.reveal();
-    const params = { ...given, sessionId: await this.of() };
-    const { files } = await this.server.request("interline/turn/revert", params);
-    for (const it of files) this.chat.file(it.deleted ? "Deleted" : "Reverted", it, it.conflicts);
+    const params = { sessionId: await this.of(), ...given };
+    const { files, itemId } = await this.server.request("interline/turn/revert", params);
+    for (const it of files) this.chat.file(it.deleted ? "Deleted" : verb, it, it.conflicts);
+    const changed = files.some((it) => it.deleted || it.added + it.removed > 0);
+    if (changed) this.offerRevert(params.sessionId, itemId, `${verb}.`, verb === "Reverted");
+  }
+
+  /** A revert can be reverted in turn: that restores the changes, and the next takes them back. */
+  offerRevert(sessionId: string, itemId: string, text: string, restores = true): void {
+    const [verb, label] = restores ? ["Restored", "Restore"] : ["Reverted", "Revert"];
+    this.chat.row(itemId, text, () => this.revert({ sessionId, itemId }, verb), label);
+  }
+
+  /** The sessions of the window's folders, or of one file's folder. */
+  async known(uri?: string): Promise<string[]> {
+    if (!uri) return Promise.all(this.current.values());
+    const session = this.current.get(`${this.folder(Uri.parse(uri)) ?? ""}`);
+    return session ? [await session] : [];
   }
 
   async begin(): Promise<void> {
@@ -151,10 +175,13 @@ export class Sessions {
   }
 
   private replay(items: wire.Envelope[], label?: string): void {
-    for (const { body } of items) {
+    const counts = new Map(this.memory.get<Counts>(COUNTS, []));
+    for (const { body, ...turn } of items) {
       if (body.kind === "started") this.chat.started(body.input, label);
-      else if (body.kind === "ended") this.chat.ended(body);
-      else this.chat.event(body.event);
+      else if (body.kind === "ended") {
+        const files = counts.get(`${turn.sessionId} ${turn.turnId}`) ?? body.files;
+        this.chat.ended({ ...turn, ...body, files });
+      } else this.chat.event(body.event);
     }
     const last = items.at(-1)?.body;
     if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);

@@ -37,11 +37,19 @@ function note({ id = "", style, text, more }: Extract<ToView, { kind: "note" }>)
   }
 }
 
+function row({ id, text, label }: Extract<ToView, { kind: "row" }>): void {
+  const root = document.getElementById(id) ?? list.appendChild(make("div", "item note", "", id));
+  const button = make("button", label ? "" : "link", label ?? visible(text));
+  button.onclick = () => editor.postMessage({ kind: "act", id });
+  root.replaceChildren(...label ? [`${visible(text)} `, button] : [button]);
+}
+
 function take(message: ToView): void {
   switch (message.kind) {
     case "clear": return list.replaceChildren();
     case "tool": return showTool(message);
     case "note": return note(message);
+    case "row": return row(message);
     case "ask":
       // Pending cards are sent again to every view.
       if (document.getElementById(message.card.id)) return;

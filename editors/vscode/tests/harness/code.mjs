@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
+import { buildSync } from "esbuild";
 import { until } from "./runner.mjs";
 
 const HERE = path.dirname(new URL(import.meta.url).pathname);
@@ -30,6 +31,10 @@ export class World {
     };
     execFileSync(node, [entry, "--install-extension", vsix, ...places], { env: world.env, stdio: "pipe" });
     fs.cpSync(path.join(HERE, "helper"), path.join(work, "extensions/tests.window-0.0.1"), { recursive: true });
+    world.languageServer("toy", [".toy"], { command: "python3", args: [path.join(HERE, "../../../../tests/editors/toy_server.py")] });
+    world.rustAnalyzer = runs(found("rust-analyzer"));
+    // Its tools are found below the user's own home, which the stories do not have.
+    if (world.rustAnalyzer) world.languageServer("rust", [".rs"], { command: world.rustAnalyzer, args: [], env: { HOME: process.env.HOME } });
     // The list of installed extensions is rebuilt with the helper in it.
     fs.rmSync(path.join(work, "extensions/extensions.json"), { force: true });
     world.settings({});
@@ -59,6 +64,20 @@ export class World {
     for (const [name, value] of Object.entries(more)) (name in machine ? machine : user)[name] = value;
     fs.writeFileSync(path.join(this.work, "data/User/settings.json"), JSON.stringify(user, null, 2));
     fs.writeFileSync(path.join(this.work, "data/Machine/settings.json"), JSON.stringify(machine, null, 2));
+  }
+
+  /** Installs an extension that starts this server for a language. */
+  languageServer(language, extensions, server) {
+    const folder = path.join(this.work, `extensions/tests.${language}-0.0.1`);
+    const manifest = {
+      name: language, publisher: "tests", version: "0.0.1", engines: { vscode: "^1.91.0" }, main: "./extension.cjs",
+      activationEvents: [`onLanguage:${language}`], contributes: { languages: [{ id: language, extensions }] }, language, server,
+    };
+    buildSync({
+      entryPoints: [path.join(HERE, "servers/extension.mjs")], outfile: path.join(folder, "extension.cjs"), bundle: true,
+      platform: "node", format: "cjs", external: ["vscode"], logLevel: "warning",
+    });
+    fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
   }
 
   serverSettings() {
@@ -280,6 +299,21 @@ export class Window {
 
   picture(name) {
     return this.page.screenshot({ animations: "disabled", path: path.join(this.world.pictures, `${name}.png`) });
+  }
+}
+
+/** A program on the PATH, or undefined. */
+function found(name) {
+  return process.env.PATH.split(":").map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
+}
+
+/** The program, if it answers: rustup's proxy is there without the component, too. */
+function runs(program) {
+  try {
+    if (program) execFileSync(program, ["--version"], { stdio: "ignore" });
+    return program;
+  } catch {
+    return undefined;
   }
 }
 

@@ -17,6 +17,16 @@ export class Range {
     return JSON.stringify(this) === JSON.stringify(other);
   }
 }
+export class Position {
+  constructor(line, character) {
+    Object.assign(this, { line, character });
+  }
+}
+export const languages = {
+  getDiagnostics: () => [],
+  onDidChangeDiagnostics: on("reported"),
+  report: (...uris) => events.emit("reported", { uris }),
+};
 export const LogLevel = { Off: 0, Trace: 1 };
 export const Uri = {
   parse: (text) => ({ toString: () => text }),
@@ -91,6 +101,7 @@ export const commands = { executeCommand: async (name) => void editor.ran.push(n
 export const extensions = { getExtension: () => undefined };
 export const workspace = {
   textDocuments: [],
+  openTextDocument: async (uri) => workspace.textDocuments.find((each) => `${each.uri}` === `${uri}`),
   onDidOpenTextDocument: on("opened"),
   onDidCloseTextDocument: on("closed"),
   onDidChangeTextDocument: on("changed"),

@@ -14,7 +14,7 @@ const LEFT_OUT = ["approvalsVia", "chatFolder"];
 
 /** Keys of protocol.md with what a client may do with them, but for those that nothing acts on. */
 function documented(): Map<string, string> {
-  const page = read("../../docs/settings.md").split("\n").find((line) => line.startsWith("`edits.review`"));
+  const page = read("../../docs/settings.md").split("\n").find((line) => line.startsWith("`exec.overlay`"));
   const idle = [...page!.matchAll(/`([\w.]+)`/g)].map(([, key]) => key!);
   const table = read("../../protocol.md").split("## Settings")[1]!;
   const rows = [...table.matchAll(/^\| `([\w.*]+)` \| (.*) \| (.*) \|$/gm)];
