@@ -14,6 +14,8 @@ class Editor:
     words = True  # a command can take the user's words
     lone = "cart.sh"  # a file that only Interline is attached to
     checks_versions = True  # an edit for an older version is not applied
+    asks_others = False  # the agent can ask the editor's other language servers
+    renames = False  # also for renames
     asks_by_message = False  # approvals are answered in a message
 
     def __init__(self, home, prefix, file):
@@ -37,6 +39,11 @@ class Editor:
     def run(self, *command):
         home = self.home
         self.terminal = Terminal(command, home.project, home.environment())
+
+    @staticmethod
+    def with_toy_server(home, command):
+        """Sets the editor up to start this language server for files that end in `.toy`."""
+        raise NotImplementedError
 
     # What all do alike.
 

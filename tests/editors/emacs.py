@@ -15,16 +15,33 @@ EARLY = """(setq native-comp-jit-compilation nil
 
 class Emacs(Editor):
     page = "emacs"
+    asks_others = True
     oldest, newest = "No further undo information", "No undo to undo|No further redo|No undone"
 
     @staticmethod
     def programs(run, prefix, _extra):
         return {"emacs": [run, prefix, "emacs-nox"]}
 
+    @staticmethod
+    def with_toy_server(home, command):
+        words = " ".join(f'"{word}"' for word in command)
+        Emacs.early(home, f"""{EARLY}
+(setq interline-modes '(text-mode sh-mode))
+(define-derived-mode toy-mode prog-mode "Toy")
+(add-to-list 'auto-mode-alist '("\\\\.toy\\\\'" . toy-mode))
+(with-eval-after-load 'eglot (add-to-list 'eglot-server-programs '(toy-mode {words})))
+(add-hook 'toy-mode-hook (lambda () (eglot-ensure)))
+""")
+
+    @staticmethod
+    def early(home, text):
+        path = pathlib.Path(home.home, ".emacs.d/early-init.el")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
     def start(self):
-        early = pathlib.Path(self.home.home, ".emacs.d/early-init.el")
-        early.parent.mkdir(exist_ok=True)
-        early.write_text(EARLY)
+        if not pathlib.Path(self.home.home, ".emacs.d/early-init.el").exists():
+            self.early(self.home, EARLY)
         self.run("emacs", self.file)
 
     def attached(self):

@@ -61,7 +61,8 @@ class Kakoune(Editor):
     def act(self, title):
         self.command("lsp-code-actions")
         self.wait(title)
-        self.send(title + ENTER)
+        # Completed, because the menu accepts only whole titles.
+        self.send(title + "\t" + ENTER)
 
     def chat(self):
         # The menu accepts only complete titles, and this one ends in a character without a key.

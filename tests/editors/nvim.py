@@ -9,12 +9,23 @@ from .editor import ENTER, ESCAPE, Editor, plain, rows_until
 
 class Neovim(Editor):
     page = "nvim/bare"
+    asks_others = renames = True
     asks_by_message = True
     oldest, newest = "Already at oldest change", "Already at newest change"
 
     @staticmethod
     def programs(run, prefix, _extra):
         return {"nvim": [run, prefix, "nvim"]}
+
+    @staticmethod
+    def with_toy_server(home, command):
+        words = ", ".join(f"'{word}'" for word in command)
+        (home.home / ".config/nvim/plugin/toy.lua").write_text(f"""
+vim.filetype.add({{ extension = {{ toy = 'toy' }} }})
+vim.api.nvim_create_autocmd('FileType', {{ pattern = 'toy', callback = function(event)
+  vim.lsp.start({{ name = 'toy', cmd = {{ {words} }}, root_dir = vim.fn.getcwd() }}, {{ bufnr = event.buf }})
+end }})
+""")
 
     def start(self):
         home = self.home

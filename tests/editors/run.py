@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 
-from . import stories, typing
+from . import language_server, stories, typing
 from .emacs import Emacs
 from .helix import Helix
 from .home import TOP, Home, newest
@@ -27,6 +27,7 @@ ALL = [
     stories.an_editor_that_crashes_in_a_turn_takes_nothing_along,
     stories.a_killed_server_leaves_the_buffer_and_can_be_started_again,
     stories.what_the_person_changed_in_the_same_place_is_left_alone,
+    stories.changes_are_reviewed_by_code_actions,
     stories.a_question_that_was_put_away_is_answered_by_a_code_action,
     stories.a_chat_is_a_markdown_file_that_is_written_and_sent,
     stories.a_turn_is_taken_back_in_its_place,
@@ -37,6 +38,9 @@ ALL = [
     stories.what_is_rejected_does_not_happen,
     stories.cancel_stops_a_turn_that_runs,
 ]
+RENAME = language_server.a_rename_of_the_language_server_is_the_agents_edit
+ASK_OTHERS = [language_server.the_agent_asks_the_editors_language_server, RENAME]
+ALL += ASK_OTHERS
 PRINTING = threading.Lock()
 
 
@@ -112,10 +116,13 @@ def main():
         say("no server to test with: set INTERLINE_BIN, or run cargo build")
         return 1
     wanted = os.environ.get("ONLY", "").replace(" ", "_")
-    chosen = [told for told in ALL if wanted in told.__name__]
+    named = [told for told in ALL if wanted in told.__name__]
     good = bad = 0
     for prefix in sys.argv[1:]:
         runner = Runner(pathlib.Path(prefix).resolve(), binary.resolve(), target.resolve())
+        chosen = [told for told in named if told not in ASK_OTHERS or runner.kind.asks_others]
+        if not runner.kind.renames and RENAME in chosen:
+            chosen.remove(RENAME)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             held = list(pool.map(runner.run, chosen))
         # In parallel they compete for the machine, so a failed story gets a second try alone.

@@ -187,6 +187,39 @@ def what_is_rejected_does_not_happen(story):
     assert not story.home.sent("workspace/applyEdit")
 
 
+def changes_are_reviewed_by_code_actions(story):
+    """One is kept, one is undone; what the person typed above them stays."""
+    def script(_asked):
+        if len(story.model.asked) > 1:
+            return Step("I see.")
+        yield Step("I look.", [read("cart.sh")])
+        yield Step("I change it.", [edit("cart.sh", "step one", "step 1"),
+                                    edit("cart.sh", "step three", "step 3")])
+        return "One and three are numbers now."
+
+    story.begin(script, trusted=True)
+    editor = story.open()
+    editor.ask("use numbers")
+    editor.has("step 1", "step two", "step 3")
+    editor.closing("One and three are numbers now.")
+    editor.above_all()
+    editor.type("mine", 15)
+    editor.leave()
+    editor.has("mine", "step 1", "step two", "step 3")
+    editor.saved()
+    editor.before_word("step 1")
+    editor.leave()
+    editor.act("Interline: keep this change")
+    editor.before_word("step 3")
+    editor.leave()
+    editor.act("Interline: undo this change")
+    editor.has("mine", "step 1", "step two", "step three")
+    assert editor.saved() == "mine\nstep 1\nstep two\nstep three\n"
+    editor.ask("and now")
+    story.until(lambda: len(story.model.asked) == 2, "the model is asked again")
+    assert "kept" in story.model.asked[1] and "rejected" in story.model.asked[1], story.model.asked[1]
+
+
 def a_question_that_was_put_away_is_answered_by_a_code_action(story):
     story.begin(two_is_2)
     editor = story.open()
