@@ -1,5 +1,5 @@
-"""The bench's client: frames over stdio, waiting for marks in the raw bytes, so that parsing
-never counts."""
+"""The bench's client: frames over stdio. It waits for marks in the raw bytes where time is
+measured, so that parsing never counts."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import threading
 import time
 
 LIMIT = 60
+ENDED = b"interline/turn/ended"
 
 
 def frame(body):
@@ -21,9 +22,11 @@ class Client:
         self.began = time.perf_counter()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, env=environment, cwd=cwd)
+        self.pid = self.process.pid
         self.out = self.process.stdout.fileno()
         self.seen = bytearray()
-        self.at = 0  # where the next look begins
+        self.at = 0  # where the next frame begins
+        self.looked = 0  # where the next search for a mark begins
         self.aside = []  # messages that came before an answer
         self.id = 0
 
@@ -39,7 +42,7 @@ class Client:
         return frame({"jsonrpc": "2.0", "method": method, "params": params})
 
     def request(self, method, params):
-        """The frame of a request and the mark of its answer."""
+        """The frame of a request and the number of its answer."""
         self.id += 1
         body = {"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}
         return frame(body), self.id
@@ -48,6 +51,19 @@ class Client:
         data, number = self.request(method, params)
         self.send(data)
         return self.answer(number)
+
+    def start_turn(self, session, text="go"):
+        """Sends a prompt; the time just before it was written."""
+        data, _ = self.request("interline/turn/start", {
+            "sessionId": session, "input": [{"type": "text", "text": text}]})
+        now = time.perf_counter()
+        self.send(data)
+        return now
+
+    def turn(self, session, text="go"):
+        """Runs a turn to its end; the times of its beginning and end."""
+        began = self.start_turn(session, text)
+        return began, self.wait_mark(ENDED)
 
     def answer(self, number):
         while True:
@@ -58,6 +74,19 @@ class Client:
                         raise RuntimeError(f"{message['error']}")
                     return message["result"]
                 self.aside.append(body)
+            self.more()
+
+    def follow(self, handlers):
+        """Answers the server's requests by `handlers` (method → function) until a turn ends."""
+        while True:
+            for body in self.bodies():
+                message = json.loads(body)
+                method = message.get("method")
+                if method and "id" in message:
+                    result = handlers[method](message["params"])
+                    self.send(frame({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+                elif method == ENDED.decode():
+                    return message["params"]
             self.more()
 
     def bodies(self):
@@ -82,13 +111,13 @@ class Client:
         self.seen += data
 
     def wait_mark(self, mark):
-        """Waits until `mark` is in the raw output, from its beginning; the time of it."""
-        looked = 0
+        """Waits for the next `mark` in the raw output; the time when it was there."""
         while True:
-            found = self.seen.find(mark, max(0, looked - len(mark)))
+            found = self.seen.find(mark, self.looked)
             if found >= 0:
+                self.looked = found + len(mark)
                 return time.perf_counter()
-            looked = len(self.seen)
+            self.looked = max(self.looked, len(self.seen) - len(mark))
             self.more()
 
     def stop(self):
@@ -96,28 +125,3 @@ class Client:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-
-
-def rss(pid):
-    """Resident memory in MiB."""
-    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-        for line in status:
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-    return 0.0
-
-
-def spawned(pid):
-    """Whether the process has or had children: living ones, or faults and time of dead ones."""
-    living = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as children:
-                living += children.read().split()
-        except OSError:
-            pass
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    # Fields 11, 13, 16 and 17 of proc(5), counted from 3 here: of waited-for children.
-    dead = any(int(fields[at]) for at in (8, 10, 13, 14))
-    return bool(living) or dead
