@@ -13,13 +13,14 @@ import documents
 import folders
 import gather
 import long
+import reviews
 import search
 import start
 import turns
 from harness import Bench
 
-GROUPS = {"start": start, "turns": turns, "documents": documents, "folders": folders,
-          "search": search, "gather": gather, "long": long}
+GROUPS = {"start": start, "turns": turns, "documents": documents, "reviews": reviews,
+          "folders": folders, "search": search, "gather": gather, "long": long}
 ALIASES = {"prompt": ["gather"], "turn": ["turns", "long"]}
 
 

@@ -17,7 +17,7 @@ const BYTES: usize = 240;
 const AROUND: usize = 8;
 const TELLING: usize = 12;
 
-/// How many make a deleted line worth looking for.
+/// How many make a deleted line, or what a hunk wrote, worth looking for.
 const SHORTEST: usize = 3;
 
 /// Bytes to which a hunk of a few bytes may have grown.
@@ -53,6 +53,8 @@ pub struct Place {
 pub struct Places {
     /// In the order of the text; they neither touch nor share a line.
     pub found: Vec<Place>,
+    /// Those whose edits cancel each other: they are no change.
+    pub even: Vec<Place>,
     /// Hunks that are no longer in the text: replaced by later edits, or undone.
     pub gone: Vec<HunkAt>,
     /// The text without the edits.
@@ -85,12 +87,15 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
         }
     });
     gone.sort_unstable();
-    let mut found = spans.places(present, &text);
+    let places = spans.places(present, &text).into_iter();
+    let (even, mut found): (Vec<_>, Vec<_>) =
+        places.partition(|it| present[it.range.clone()] == *it.before);
     for place in &mut found {
         place.amended |= is_back(present, place, edits);
     }
     Places {
         found,
+        even,
         gone,
         before: text,
     }
@@ -125,11 +130,19 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let removed: Vec<&str> = removed.collect();
         // A copy that was there before proves nothing.
         let new = |around: &str, beside: &[&str]| {
-            let there = |line: &&str| beside.iter().any(|it| it.contains(line));
-            removed.iter().all(there) && !removed.iter().any(|line| around.contains(line))
+            let mut telling = removed.iter().filter(|line| !around.contains(**line));
+            let there = |line: &&str| beside.iter().any(|it| grew_from(it, line));
+            telling.clone().next().is_some() && telling.all(there)
         };
-        !removed.is_empty() && (new(&hunk.lead, &above) || new(&hunk.trail, &below))
+        new(&hunk.lead, &above) || new(&hunk.trail, &below)
     })
+}
+
+/// Whether `line` is `old` with what was typed in it.
+fn grew_from(line: &str, old: &str) -> bool {
+    let mut rest = line.chars();
+    let mut subsequence = || old.chars().all(|c| rest.any(|it| it == c));
+    line.contains(old) || (line.len() <= 2 * old.len() + AROUND && subsequence())
 }
 
 /// A changed part of the text, without the edits that were visited.
@@ -218,10 +231,7 @@ impl Spans {
             before[old].clone_into(&mut place.before);
             place
         });
-        // An edit that a later one reverted is no change.
-        places
-            .filter(|it| present[it.range.clone()] != *it.before)
-            .collect()
+        places.collect()
     }
 }
 
@@ -365,6 +375,11 @@ fn last_lines(lead: &str) -> &str {
 fn first_lines(trail: &str) -> &str {
     let mut ends = trail.match_indices('\n').map(|(at, _)| at + 1);
     ends.nth(1).map_or(trail, |at| &trail[..at])
+}
+
+/// Whether what a hunk wrote is worth looking for.
+pub fn identifies_itself(hunk: &LoggedHunk) -> bool {
+    identifies(&hunk.new, SHORTEST)
 }
 
 fn identifies(text: &str, least: usize) -> bool {

@@ -97,11 +97,23 @@ fn word(character: Option<char>) -> bool {
     character.is_some_and(|it| it.is_alphanumeric() || it == '_')
 }
 
-/// Whether `change` inserted at the hunk's place what the hunk inserts: an undo that came first.
+/// Whether `change` inserted what the hunk inserts: an undo that came first. The same insertion has
+/// several places: ` b\n` before ` c` is `b\n ` after its space.
 fn repeats(hunk: &Hunk, change: &Change) -> bool {
     let end = change.start + change.removed.len();
-    let touches = hunk.start == hunk.end && change.start <= hunk.start && hunk.start <= end;
-    touches && hunk.text == change.inserted && !hunk.text.trim().is_empty()
+    let text = &hunk.text;
+    let same = |first: &str, then: &str, by: usize| {
+        let halves = first.get(..by).zip(first.get(by..));
+        halves.is_some_and(|(left, right)| then.strip_prefix(right) == Some(left))
+    };
+    let inserts = hunk.start == hunk.end && !text.trim().is_empty();
+    inserts
+        && text.len() == change.inserted.len()
+        && match hunk.start {
+            at if at < change.start => same(text, &change.inserted, change.start - at),
+            at if at > end => same(&change.inserted, text, at - end),
+            _ => *text == change.inserted,
+        }
 }
 
 /// The range `start..end` after `change`; `None` if the change touches it.

@@ -2,7 +2,7 @@
 //! edit left, else where the written text occurs once between its old surroundings. Later changes
 //! of others are never touched. Pure: only [`super::apply`] sends the result.
 
-use super::places::{HunkAt, Logged, places};
+use super::places::{HunkAt, Logged, Place, Places, identifies_itself, places};
 use super::{Hunk, lines};
 use crate::conversation::entry::LoggedHunk;
 
@@ -15,6 +15,8 @@ pub enum Part {
     Rejected,
     /// It stays: where it changed the same text, nothing is reverted.
     Other,
+    /// It was reverted before. Beside what reverted it, it is no change.
+    Reverted,
     /// It reverted another.
     Inverse,
 }
@@ -32,34 +34,83 @@ pub struct RevertedText {
     /// What turns the current text into it. Each hunk is inside a place, so that the place shows no
     /// change afterwards, whatever happens to the others.
     pub hunks: Vec<Hunk>,
+    /// The logged hunks that are reverted in it.
+    pub reverted: Vec<HunkAt>,
     /// What could not be reverted, as messages for the user, sorted by line.
     pub conflicts: Vec<String>,
 }
 
 /// Reverts the wanted hunks of `edits`, which are all logged edits of the text since the first of
-/// these, in the order in which they were made.
+/// these, in the order in which they were made. The hunks of a group are reverted together or not
+/// at all.
 pub fn revert_edits(
     present: &str,
     edits: &[Logged],
+    groups: &[Vec<HunkAt>],
     part: impl Fn(HunkAt) -> Part,
 ) -> RevertedText {
-    let wanted = |at: &&HunkAt| part(**at).wanted();
     let places = places(present, edits);
+    let mut stuck = Vec::new();
+    let (mut reverted, left) = loop {
+        let written = |(edit, own): HunkAt| identifies_itself(&edits[edit].hunks[own]);
+        let (reverted, left) = revert_places(present, &places, &stuck, &part, written);
+        let split = |group: &&Vec<HunkAt>| {
+            let any = |of: &[HunkAt]| group.iter().any(|at| of.contains(at));
+            any(&reverted.reverted) && any(&left)
+        };
+        match groups.iter().find(split) {
+            Some(group) => stuck.extend(group),
+            None => break (reverted, left),
+        }
+    };
+    let left = left.iter().map(|(edit, own)| &edits[*edit].hunks[*own]);
+    let mut conflicts: Vec<_> = left.map(|it| (it.line, conflict_message(it))).collect();
+    conflicts.sort();
+    conflicts.dedup();
+    reverted.conflicts = conflicts.into_iter().map(|(_, words)| words).collect();
+    reverted
+}
+
+/// Reverts the places without `stuck` hunks. Returns also the hunks that could not be reverted.
+/// `written`: whether a hunk wrote text that identifies it.
+fn revert_places(
+    present: &str,
+    places: &Places,
+    stuck: &[HunkAt],
+    part: impl Fn(HunkAt) -> Part,
+    written: impl Fn(HunkAt) -> bool,
+) -> (RevertedText, Vec<HunkAt>) {
+    let wanted = |at: &&HunkAt| part(**at).wanted();
     let missing = places.gone.iter().filter(|at| part(**at) == Part::Wanted);
     let mut left: Vec<HunkAt> = missing.copied().collect();
+    let mut reverted = Vec::new();
+    let inverted = |place: &Place| place.hunks.iter().any(|at| part(*at) == Part::Inverse);
     // Without what it reverted, an inverse must not be undone: that would do the edit once more.
-    let unmatched = places.gone.iter().any(|at| part(*at).wanted());
+    let reverted_one = |part: Part| part.wanted() || part == Part::Reverted;
+    let unmatched = places.gone.iter().any(|at| reverted_one(part(*at)));
+    if unmatched {
+        let even = places.even.iter().filter(|place| inverted(place));
+        left.extend(
+            even.flat_map(|place| &place.hunks)
+                .filter(|at| part(**at) == Part::Wanted),
+        );
+    }
     let mut text = present.to_owned();
     let mut hunks = Vec::new();
     for place in places.found.iter().rev() {
+        let inverse = inverted(place);
         let stays = place.amended
             || place.hunks.iter().any(|at| match part(*at) {
                 Part::Other => true,
                 Part::Inverse => unmatched,
-                Part::Wanted | Part::Rejected => false,
+                Part::Reverted => !inverse,
+                // What it deleted may be there by the inverse, which was not found.
+                Part::Rejected if !inverse && !written(*at) => true,
+                Part::Wanted | Part::Rejected => stuck.contains(at),
             });
         let mut of_place = place.hunks.iter().filter(wanted).peekable();
         if of_place.peek().is_some() && !stays {
+            reverted.extend(of_place);
             text.replace_range(place.range.clone(), &place.before);
             let inverse = lines::difference_in(present, place.range.clone(), &place.before);
             hunks.extend(inverse.into_iter().rev());
@@ -68,15 +119,13 @@ pub fn revert_edits(
         }
     }
     hunks.reverse();
-    let left = left.iter().map(|(edit, own)| &edits[*edit].hunks[*own]);
-    let mut conflicts: Vec<_> = left.map(|it| (it.line, conflict_message(it))).collect();
-    conflicts.sort();
-    conflicts.dedup();
-    RevertedText {
+    let reverted = RevertedText {
         text,
         hunks,
-        conflicts: conflicts.into_iter().map(|(_, words)| words).collect(),
-    }
+        reverted,
+        conflicts: Vec::new(),
+    };
+    (reverted, left)
 }
 
 fn conflict_message(hunk: &LoggedHunk) -> String {

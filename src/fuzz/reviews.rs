@@ -211,7 +211,7 @@ fn reject(
         (true, false) => Part::Wanted,
         (false, _) => edits[at.0].1,
     };
-    let reverted = revert_edits(text, &plain, part);
+    let reverted = revert_edits(text, &plain, &[], part);
     let users = |text: &str| text.chars().filter(|c| is_user(*c)).collect::<String>();
     assert_eq!(users(&reverted.text), users(text), "what the user typed");
     let mut patched = text.clone();

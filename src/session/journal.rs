@@ -23,6 +23,8 @@ pub struct Edit {
     pub formatter: bool,
     /// The user's text, put there in a review.
     pub amends: bool,
+    /// The numbers of the edits that it reverts, or parts of.
+    undoes: Vec<usize>,
     pub uri: String,
     /// Hashes of the text before and after it.
     pub before: String,
@@ -94,8 +96,7 @@ impl FileEdits {
     }
 
     pub fn edit(&self, number: usize) -> Option<&Edit> {
-        let at = self.edits.binary_search_by_key(&number, |edit| edit.number);
-        at.ok().map(|at| &self.edits[at])
+        self.position(number).map(|at| &self.edits[at])
     }
 
     /// The number of the first of the agent's edits with a hunk that is `wanted`.
@@ -107,14 +108,28 @@ impl FileEdits {
         self.edits.iter().find(wanted).map(|edit| edit.number)
     }
 
-    /// The edits from one on.
+    /// The edits from one on, and the earlier ones that these revert, with all in between: without
+    /// them, a revert would be searched in the text, but not what it reverted.
     pub fn since(&self, number: usize) -> Self {
-        let edits = self.edits.iter().filter(|edit| edit.number >= number);
+        let mut first = self.edits.partition_point(|edit| edit.number < number);
+        loop {
+            let undone = self.edits[first..].iter().flat_map(|edit| &edit.undoes);
+            let known = undone.filter_map(|number| self.position(*number));
+            match known.min().filter(|at| *at < first) {
+                Some(at) => first = at,
+                None => break,
+            }
+        }
         Self {
             uri: self.uri.clone(),
             key: self.key.clone(),
-            edits: edits.cloned().collect(),
+            edits: self.edits[first..].to_vec(),
         }
+    }
+
+    fn position(&self, number: usize) -> Option<usize> {
+        let at = self.edits.binary_search_by_key(&number, |edit| edit.number);
+        at.ok()
     }
 
     /// Whether a hunk of [`Self::logged`] is the user's, from a review.
@@ -198,9 +213,10 @@ impl Journal {
                 delete,
                 ..
             } => {
-                let revert = self.reverts.iter().any(|revert| revert.item == *item);
+                let revert = self.reverts.iter().find(|revert| revert.item == *item);
+                let undoes = revert.map_or_else(Vec::new, |it| self.undone_by(it));
                 let review = self.reviews.contains(item);
-                let turn = self.turns.last().filter(|_| !revert && !review);
+                let turn = self.turns.last().filter(|_| revert.is_none() && !review);
                 // An earlier try did not land, else there would be no other.
                 let same = |edit: &&mut Edit| edit.item == *item && edit.uri == *uri;
                 for edit in self.edits.iter_mut().filter(same) {
@@ -212,6 +228,7 @@ impl Journal {
                     turn: turn.map(|turn| turn.id.clone()),
                     formatter: false,
                     amends: review,
+                    undoes,
                     uri: uri.clone(),
                     before: before.clone(),
                     hash: hash.clone(),
@@ -238,6 +255,19 @@ impl Journal {
         }
     }
 
+    /// The numbers of the edits that a revert reverts.
+    fn undone_by(&self, revert: &Revert) -> Vec<usize> {
+        if !revert.hunks.is_empty() {
+            let hunks = revert.hunks.iter().filter_map(|name| first_named(name));
+            return hunks.map(|(edit, _)| edit).collect();
+        }
+        let edits = self.edits.iter().filter(|edit| match &revert.of {
+            Some(item) => edit.item == *item,
+            None => edit.turn.as_ref() == Some(&revert.turn),
+        });
+        edits.map(|edit| edit.number).collect()
+    }
+
     fn revert(&mut self, revert: Revert) {
         self.decisions.push(Decided::Rejected(self.reverts.len()));
         self.reverts.push(revert);
@@ -250,6 +280,7 @@ impl Journal {
             turn: None,
             formatter: true,
             amends: false,
+            undoes: Vec::new(),
             uri: uri.to_owned(),
             // Undoing it leads to no text that is known.
             before: String::new(),
@@ -367,7 +398,14 @@ impl Journal {
                 Decided::Rejected(revert) => {
                     let revert = &self.reverts[*revert];
                     if revert.of.is_none() && self.in_force(&revert.item) {
+                        let changed = self.changed_by(&revert.item);
                         let hunks = revert.hunks.iter().filter_map(|name| first_named(name));
+                        let hunks = hunks.filter(|(edit, _)| {
+                            let edit = self.edit(*edit);
+                            edit.is_some_and(|it| {
+                                changed.contains(&Uri::new(it.uri.as_str()).key())
+                            })
+                        });
                         verdicts.extend(hunks.map(|at| (at, Verdict::Rejected)));
                     }
                 }
@@ -422,12 +460,16 @@ impl Journal {
         of_turn.any(|it| it.of.is_none() && it.hunks.is_empty() && self.in_force(&it.item))
     }
 
+    /// The keys of the files with an edit of `item` that landed.
+    fn changed_by(&self, item: &ItemId) -> Vec<String> {
+        let edits = self.edits.iter();
+        let landed = edits.filter(|edit| edit.item == *item && edit.landed);
+        landed.map(|it| Uri::new(it.uri.as_str()).key()).collect()
+    }
+
     /// Whether the revert changed something and was not reverted itself.
     fn in_force(&self, item: &ItemId) -> bool {
-        let landed = self
-            .edits
-            .iter()
-            .any(|edit| edit.item == *item && edit.landed);
+        let landed = !self.changed_by(item).is_empty();
         let mut later = self.reverts.iter();
         landed && !later.any(|other| other.of.as_ref() == Some(item) && self.in_force(&other.item))
     }

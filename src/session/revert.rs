@@ -19,7 +19,7 @@ use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, Se
 use crate::edit::apply::DEADLINE;
 use crate::edit::matching::Strategy;
 use crate::edit::places::{HunkAt, Logged};
-use crate::edit::revert::{Part, revert_edits};
+use crate::edit::revert::{Part, RevertedText, revert_edits};
 use crate::edit::{EditJob, Outcome, Plan, apply};
 use crate::env::tasks;
 use crate::host::Host;
@@ -44,6 +44,8 @@ pub type JournalCache = Arc<Mutex<Option<(u64, Arc<Journal>)>>>;
 /// One file's edits since the first one to revert, in order.
 struct Work {
     uri: String,
+    /// Their numbers in the journal.
+    numbers: Vec<usize>,
     edits: Vec<Logged>,
     /// What each of their hunks is to this revert.
     parts: Vec<Vec<Part>>,
@@ -58,8 +60,8 @@ struct Task {
     title: String,
     /// The revert that is reverted.
     of: Option<ItemId>,
-    /// Only these hunks are reverted; none: all.
-    hunks: Vec<HunkAt>,
+    /// Only these hunks are reverted, each group whole or not at all; none: all.
+    hunks: Vec<Vec<HunkAt>>,
     files: Vec<Work>,
     /// Files with an edit whose outcome is unknown.
     uncertain: Vec<String>,
@@ -69,17 +71,32 @@ pub async fn run(from: &From, ask: &RevertTurn) -> Result<RevertedTurn, Failure>
     let journal = from.journal().await?;
     let task = choose(&journal, ask)?;
     let item = ItemId(from.shared.env.id("revert"));
+    let mut planned = Vec::new();
+    for work in &task.files {
+        planned.push((work, from.planned(work, &task).await));
+    }
     if !ask.preview {
         from.log.record(Entry::Revert {
             item: item.clone(),
             turn: task.turn.clone(),
             of: task.of.clone(),
-            hunks: task.hunks.iter().copied().map(hunk_name).collect(),
+            hunks: recorded(&task, &planned),
         });
     }
     let mut files = Vec::new();
-    for work in &task.files {
-        files.push(from.file(work, &task, &item, ask.preview).await);
+    for (work, planned) in planned {
+        let mut row = RevertedFile {
+            uri: work.uri.clone(),
+            ..RevertedFile::default()
+        };
+        match planned {
+            Ok(planned) => {
+                from.file(&mut row, planned, work, (&task, &item, ask.preview))
+                    .await
+            }
+            Err(reason) => row.conflicts.push(reason),
+        }
+        files.push(row);
     }
     warn_uncertain(&task.uncertain, ask.uris.as_deref(), &mut files);
     let log = from.log.clone();
@@ -88,6 +105,22 @@ pub async fn run(from: &From, ask: &RevertTurn) -> Result<RevertedTurn, Failure>
         item_id: item,
         files,
     })
+}
+
+/// The names of the hunks that the log has of a revert: none for all of a turn. Where nothing can be
+/// reverted, those that were asked for, as none would mean all.
+fn recorded(task: &Task, planned: &[(&Work, Result<Planned, String>)]) -> Vec<String> {
+    let asked: Vec<String> = task.hunks.concat().into_iter().map(hunk_name).collect();
+    let reverted = planned.iter().flat_map(|(work, planned)| {
+        let reverted = planned.iter().flat_map(|it| &it.text.reverted);
+        reverted.map(|(edit, own)| hunk_name((work.numbers[*edit], *own)))
+    });
+    let reverted: Vec<String> = reverted.collect();
+    if reverted.is_empty() || asked.is_empty() {
+        asked
+    } else {
+        reverted
+    }
 }
 
 fn key(uri: &str) -> String {
@@ -124,7 +157,8 @@ fn unreadable(reason: &StoreError) -> Failure {
 fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     let mut hunks = hunks_of(journal, ask.hunk_ids.as_deref())?;
     if let Some(item) = ask.item_id.as_ref().filter(|_| hunks.is_empty()) {
-        hunks = journal.hunks_of_call(item);
+        let of_call = journal.hunks_of_call(item).into_iter();
+        hunks = of_call.map(|at| vec![at]).collect();
     }
     let of = ask.item_id.clone().filter(|_| hunks.is_empty());
     let whole = of.is_none() && hunks.is_empty();
@@ -134,16 +168,18 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
         Some(_) => &[],
     };
     let verdicts = journal.verdicts();
+    let rejected = |at: &HunkAt| verdicts.get(at) == Some(&Verdict::Rejected);
     let part = |edit: &Edit, own: usize| {
         let at = (edit.number, own);
         let wanted = match &of {
             Some(item) => edit.item == *item,
             None if whole => edit.turn.as_ref() == Some(&turn),
-            None => hunks.contains(&at),
+            None => hunks.iter().any(|group| group.contains(&at)),
         };
         match wanted {
-            true if verdicts.get(&at) == Some(&Verdict::Rejected) => Part::Rejected,
+            true if rejected(&at) => Part::Rejected,
             true => Part::Wanted,
+            false if rejected(&at) => Part::Reverted,
             false if edit.turn.is_none() && !edit.amends => Part::Inverse,
             false => Part::Other,
         }
@@ -169,12 +205,12 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     })
 }
 
-/// The hunks with these names, which must be changes of the agent that landed.
-fn hunks_of(journal: &Journal, ids: Option<&[String]>) -> Result<Vec<HunkAt>, Failure> {
+/// The hunks of these names, which must be changes of the agent that landed.
+fn hunks_of(journal: &Journal, ids: Option<&[String]>) -> Result<Vec<Vec<HunkAt>>, Failure> {
     let mut hunks = Vec::new();
     for id in ids.unwrap_or_default() {
         let named = named_hunks(id).filter(|named| named.iter().all(|it| journal.has(*it)));
-        hunks.extend(named.ok_or_else(|| {
+        hunks.push(named.ok_or_else(|| {
             Failure::invalid(
                 format!("This session has no hunk {id}."),
                 "List the hunks again with interline/review/list.",
@@ -185,9 +221,10 @@ fn hunks_of(journal: &Journal, ids: Option<&[String]>) -> Result<Vec<HunkAt>, Fa
 }
 
 /// The turn that `ask` is about.
-fn turn_of(journal: &Journal, ask: &RevertTurn, hunks: &[HunkAt]) -> Result<TurnId, Failure> {
+fn turn_of(journal: &Journal, ask: &RevertTurn, hunks: &[Vec<HunkAt>]) -> Result<TurnId, Failure> {
     let invalid = |message: &str, hint: &str| Failure::invalid(message, hint);
-    let last = hunks.iter().max().and_then(|(edit, _)| journal.edit(*edit));
+    let last = hunks.iter().flatten().max();
+    let last = last.and_then(|(edit, _)| journal.edit(*edit));
     if let Some(turn) = last.and_then(|edit| edit.turn.clone()) {
         return Ok(turn);
     }
@@ -226,18 +263,22 @@ fn by_file(
             continue;
         }
         let parts = |edit: &Edit| (0..edit.hunks.len()).map(|own| part(edit, own)).collect();
-        let mut parts: Vec<Vec<Part>> = file.edits.iter().map(parts).collect();
-        let wanted = |of: &Vec<Part>| of.iter().any(|part| part.wanted());
-        let Some(first) = parts.iter().position(wanted) else {
+        let wanted = |edit: &&Edit| {
+            let parts: Vec<Part> = parts(edit);
+            parts.iter().any(|part| part.wanted())
+        };
+        let Some(first) = file.edits.iter().find(wanted) else {
             continue;
         };
-        parts.drain(..first);
+        let created = first.create || created.iter().any(|made| key(made) == file.key);
+        let since = file.since(first.number);
         works.push(Work {
             uri: file.uri.clone(),
-            created: file.edits[first].create || created.iter().any(|made| key(made) == file.key),
-            deleted: file.edits[first..].iter().any(|edit| edit.delete),
-            edits: file.logged().split_off(first),
-            parts,
+            created,
+            deleted: since.edits.iter().any(|edit| edit.delete),
+            numbers: since.edits.iter().map(|it| it.number).collect(),
+            edits: since.logged(),
+            parts: since.edits.iter().map(parts).collect(),
         });
     }
     works
@@ -250,6 +291,12 @@ pub(super) struct Present {
     pub revision: Option<Revision>,
     /// There is no file.
     missing: bool,
+}
+
+/// A revert of one file that is not applied yet.
+struct Planned {
+    present: Present,
+    text: RevertedText,
 }
 
 impl From {
@@ -271,35 +318,42 @@ impl From {
             .map_err(|error| unreadable(&error))
     }
 
-    async fn file(&self, work: &Work, task: &Task, item: &ItemId, preview: bool) -> RevertedFile {
-        let mut row = RevertedFile {
-            uri: work.uri.clone(),
-            ..RevertedFile::default()
+    /// What the file's text is to become; `Err`: why it cannot be read.
+    async fn planned(&self, work: &Work, task: &Task) -> Result<Planned, String> {
+        let again = task.of.is_some() || work.deleted;
+        let present = self.current_text(&work.uri, again).await?;
+        let own = |(number, own): &HunkAt| {
+            let edit = work.numbers.binary_search(number).ok()?;
+            Some((edit, *own))
         };
-        let present = match self
-            .current_text(&work.uri, task.of.is_some() || work.deleted)
-            .await
-        {
-            Ok(present) => present,
-            Err(reason) => {
-                row.conflicts.push(reason);
-                return row;
-            }
-        };
+        let group = |group: &Vec<HunkAt>| group.iter().filter_map(own).collect();
+        let groups: Vec<Vec<HunkAt>> = task.hunks.iter().map(group).collect();
         let text = String::from(&present.rope);
-        let taken = revert_edits(&text, &work.edits, |(edit, own)| work.parts[edit][own]);
-        row.conflicts = taken.conflicts;
+        let part = |(edit, own): HunkAt| work.parts[edit][own];
+        let text = revert_edits(&text, &work.edits, &groups, part);
+        Ok(Planned { present, text })
+    }
+
+    /// Applies what is planned, and says so in `row`; in a preview, says only what would change.
+    async fn file(
+        &self,
+        row: &mut RevertedFile,
+        Planned { present, text }: Planned,
+        work: &Work,
+        (task, item, preview): (&Task, &ItemId, bool),
+    ) {
+        row.conflicts = text.conflicts;
         let plan = Plan {
             base: present.rope.clone(),
-            named: taken.hunks.iter().map(|it| it.start..it.end).collect(),
-            hunks: taken.hunks,
+            named: text.hunks.iter().map(|it| it.start..it.end).collect(),
+            hunks: text.hunks,
             strategy: Strategy::Exact,
         };
         if plan.hunks.is_empty() {
-            return row;
+            return;
         }
         // The turn created it, or had deleted it, and it contains nothing by others.
-        let emptied = (work.created || work.deleted) && taken.text.is_empty();
+        let emptied = (work.created || work.deleted) && text.text.is_empty();
         if preview {
             let diff = plan.unified(&present.located.display(&self.shared.workspace));
             (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
@@ -316,7 +370,7 @@ impl From {
                 }
                 outcome => {
                     row.conflicts = vec![reason(outcome)];
-                    return row;
+                    return;
                 }
             }
         }
@@ -325,7 +379,6 @@ impl From {
                          it";
             row.conflicts.push(words.to_owned());
         }
-        row
     }
 
     /// `again`: a missing file may be created again.

@@ -300,10 +300,8 @@ async fn reject(
     results: &mut [DecidedHunk],
     decided: &mut Vec<Reviewed>,
 ) -> Result<ItemId, Failure> {
-    let hunk_ids = rejected
-        .iter()
-        .flat_map(|(_, it)| it.hunks.clone())
-        .collect();
+    let places = rejected.iter().map(|(_, it)| it.hunks.join("+"));
+    let hunk_ids = places.collect();
     let ask = RevertTurn {
         session_id: from.session.clone(),
         turn_id: None,

@@ -224,7 +224,9 @@ impl Stage {
         self.world().planned(&old, &written);
         let mut job = self.scene.planned(plan);
         job.recorder = self.from.log.clone();
+        self.world().editing += 1;
         let word = apply(job).await.log_name();
+        self.world().editing += 1;
         self.count(word);
         if matches!(word, "conflict" | "refused" | "blocked") {
             self.world().refused(&old, &written);
@@ -234,6 +236,7 @@ impl Stage {
 
     /// Keeps, rejects or amends one of the open hunks.
     async fn decides(&self, place: usize, decision: Decision) {
+        let editing = self.world().editing;
         let Ok(listed) = review::list(&self.from, &every(false)).await else {
             return;
         };
@@ -255,13 +258,15 @@ impl Stage {
         let answer = review::decide(&self.from, std::slice::from_ref(&ask)).await;
         let status = answer.unwrap().0.results[0].status;
         let same = self.world().restarts == restarts;
+        // An edit that the text has and the journal does not yet shows as a part of another hunk.
+        let alone = editing % 2 == 0 && editing == self.world().editing;
         let text = self.scene.editor.text();
         match (decision, status) {
             (Decision::Reject, DecisionStatus::Done) => {
                 self.count("rejected");
                 let left = |c: char| text.contains(c);
                 assert!(
-                    !same || !agents(&hunk.after).any(left),
+                    !same || !alone || !agents(&hunk.after).any(left),
                     "it is still there: {text}"
                 );
             }
@@ -269,7 +274,7 @@ impl Stage {
                 self.count("rejection refused");
                 let quiet = self.scene.editor.requests().len() == sent;
                 assert!(
-                    quiet || hunk.state != HunkState::Amended,
+                    quiet || !alone || hunk.state != HunkState::Amended,
                     "the user's text was sent over"
                 );
             }

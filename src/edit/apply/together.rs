@@ -128,7 +128,7 @@ fn found_again(text: &str, landed: &Landed) -> Result<Vec<Hunk>, String> {
         hash: files::rope_hash(&sent.expected),
         hunks: logged(&sent.before, &sent.expected, &sent.hunks),
     };
-    let mut back = revert_edits(text, &[made], |_| Part::Wanted);
+    let mut back = revert_edits(text, &[made], &[], |_| Part::Wanted);
     match back.conflicts.pop() {
         Some(reason) => Err(reason),
         None => Ok(back.hunks),

@@ -7,7 +7,7 @@ use crate::edit::{lines, plan::patch};
 
 /// Reverts all of these edits.
 fn reverted(present: &str, edits: &[Logged]) -> RevertedText {
-    revert_edits(present, edits, |_| Part::Wanted)
+    revert_edits(present, edits, &[], |_| Part::Wanted)
 }
 
 const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\n";
@@ -133,7 +133,7 @@ fn a_revert_without_its_edit_is_not_undone() {
     let edits = turn(&[before, "ghi\n", before, present]);
     let present = &format!("{present}mine\n");
     let part = |(edit, _): HunkAt| [Part::Rejected, Part::Inverse, Part::Wanted][edit];
-    let taken = revert_edits(present, &edits, part);
+    let taken = revert_edits(present, &edits, &[], part);
     assert_eq!((&taken.text, taken.conflicts.len()), (present, 1));
 }
 
@@ -193,4 +193,25 @@ proptest! {
         let hunks = lines::difference(&present, &taken.text);
         prop_assert_eq!(patch(&Rope::from_str(&present), &hunks).to_string(), taken.text);
     }
+}
+
+/// A place that others split since is reverted whole or not at all.
+#[test]
+fn a_group_with_a_changed_part_is_left_whole() {
+    let first = CODE.replace("first();", "first(\"a long enough one\");");
+    let both = first.replace("second();", "second(\"a long enough two\");");
+    let typed = both.replace("long enough two", "short two");
+    let edits = turn(&[CODE, &first, &both]);
+    let group = [vec![(0, 0), (1, 0)]];
+    let left = revert_edits(&typed, &edits, &group, |_| Part::Wanted);
+    assert_eq!(
+        (left.text.as_str(), left.reverted),
+        (typed.as_str(), vec![])
+    );
+    let lines = [2, 6].map(|line| format!("line {line}: the text has changed since"));
+    assert_eq!(left.conflicts, lines);
+    let apart = [vec![(0, 0)], vec![(1, 0)]];
+    let taken = revert_edits(&typed, &edits, &apart, |_| Part::Wanted);
+    assert_eq!(taken.reverted, [(0, 0)]);
+    assert!(!taken.text.contains("a long enough one"), "{}", taken.text);
 }

@@ -51,6 +51,8 @@ pub struct World {
     pub restarts: usize,
     /// The review changed the text.
     pub by_review: bool,
+    /// How many edits of the agent began or ended; odd while one is on its way.
+    pub editing: usize,
 }
 
 impl World {
