@@ -120,6 +120,22 @@ story("typing that continues the edited word joins it, other typing beside the e
   same(false, joins("foo", { 3, 3, "\nnew" }, { 3, 3, "x" }))
 end)
 
+story("an insertion that the user made too is a conflict, wherever its text begins", function()
+  local log = recorded({ "" }).log
+  local function repeats(at, inserted, change, by)
+    local document = { changes = {}, first = 0, version = 0 }
+    local place = { line = change[1], character = change[2] }
+    log:record(document, 1, { { range = { start = place, ["end"] = place }, text = by } })
+    return log:repeats(at, at, inserted, document.changes[1])
+  end
+  same(true, repeats({ 1, 0 }, " b\n", { 1, 0 }, " b\n"))
+  same(true, repeats({ 1, 1 }, "b\n ", { 1, 0 }, " b\n"))
+  same(true, repeats({ 1, 0 }, " b\n", { 1, 1 }, "b\n "))
+  same(false, repeats({ 2, 0 }, " b\n", { 1, 0 }, " b\n"))
+  same(false, repeats({ 1, 0 }, " b\n", { 1, 0 }, " c\n"))
+  same(false, repeats({ 1, 0 }, "\n", { 1, 0 }, "\n"))
+end)
+
 story("the text of a range is what the edit replaces", function()
   local sample = recorded({ "añ", "two" })
   local function at(row, from, last_row, to)

@@ -14,6 +14,7 @@ export interface Typed { range: Range; text: string }
  */
 export interface Change extends Edges {
   version: number; start: Position; old: Position; new: Position;
+  text: string;
 }
 
 interface Document {
@@ -66,7 +67,7 @@ export class ChangeLog {
 }
 
 export function changed(version: number, { range: { start, end }, text }: Typed): Change {
-  return { version, start, old: end, new: ending(start, text), ...edges(text) };
+  return { version, start, old: end, new: ending(start, text), text, ...edges(text) };
 }
 
 /** Where text that begins there ends. */
@@ -121,6 +122,23 @@ function joins({ start, end }: Range, edit: Edges, change: Change): boolean {
   return ahead || (behind && (removes || !insertion));
 }
 
+/** Whether `a` inserted at `from` and `b` at `to` make the same text: `b` is `a`, rotated. */
+function same(from: Position, a: string, to: Position, b: string): boolean {
+  const twice = a + a;
+  for (let at = twice.indexOf(b); at >= 0 && at < a.length; at = twice.indexOf(b, at + 1)) {
+    if (equal(ending(from, a.slice(0, at)), to)) return true;
+  }
+  return false;
+}
+
+/** Whether the change inserted what the edit inserts: an undo that came first. */
+function repeats({ start, end }: Range, text: string, change: Change): boolean {
+  if (before(start, end) || !text.trim() || text.length !== change.text.length) return false;
+  const touches = !before(start, change.start) && !before(change.old, start);
+  return (touches && text === change.text)
+    || same(change.start, change.text, start, text) || same(start, text, change.start, change.text);
+}
+
 /**
  * All edits after `changes`; undefined on a conflict. `old` gives the current text of a range: what
  * an edit replaces has not changed where it could be mapped.
@@ -132,7 +150,8 @@ export function rebase(
   for (const { range, newText } of edits) {
     const places = [range];
     for (const change of changes) {
-      const next = map(places.at(-1)!, change);
+      const place = places.at(-1)!;
+      const next = repeats(place, newText, change) ? undefined : map(place, change);
       if (!next) return undefined;
       places.push(next);
     }

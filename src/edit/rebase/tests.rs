@@ -62,6 +62,10 @@ fn an_insertion_that_the_user_made_too_is_a_conflict() {
     assert!(rebase(&edit, &[change(2, "", "line\n")]).is_ok());
     assert!(rebase(&edit, &[change(4, "", "mine\n")]).is_ok());
     assert!(rebase(&[hunk(4, 4, "\n")], &[change(4, "", "\n")]).is_ok());
+    // ` b\n` before ` c` is `b\n ` after its space.
+    assert!(rebase(&[hunk(5, 5, "b\n ")], &[change(4, "", " b\n")]).is_err());
+    assert!(rebase(&[hunk(4, 4, " b\n")], &[change(5, "", "b\n ")]).is_err());
+    assert!(rebase(&[hunk(6, 6, "b\n ")], &[change(4, "", " b\n")]).is_ok());
 }
 
 #[test]

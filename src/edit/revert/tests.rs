@@ -137,6 +137,54 @@ fn a_revert_without_its_edit_is_not_undone() {
     assert_eq!((&taken.text, taken.conflicts.len()), (present, 1));
 }
 
+/// The user's undo brought a line back and typing went on in it.
+#[test]
+fn a_deleted_line_that_is_back_and_was_typed_in_is_not_inserted_again() {
+    let before = "end end\nsecond();\nend end\n}\n";
+    let edits = turn(&[before, "end end\n}\n"]);
+    let present = before.replace("second", "sec_ond");
+    let same = reverted(&present, &edits);
+    assert_eq!((same.text, same.conflicts.len()), (present, 1));
+}
+
+/// What the first edit deleted was put back by a rejection; the second deleted it again.
+#[test]
+fn what_cannot_be_told_from_an_earlier_rejection_is_a_conflict() {
+    let before = "first();\nsecond();\nthird();\nfourth();\n";
+    let without = "first();\nthird();\nfourth();\n";
+    let typed = |text: &str| text.replace("first", "fi_rst");
+    let mut edits = turn(&[before, without, before]);
+    edits.extend(turn(&[&typed(before), &typed(without)]));
+    let part = |(edit, _): HunkAt| [Part::Rejected, Part::Inverse, Part::Wanted][edit];
+    let taken = revert_edits(&typed(without), &edits, &[], part);
+    assert_eq!((taken.text, taken.conflicts.len()), (typed(without), 1));
+}
+
+/// Between equal lines a deletion is found again although a rejection put the line back.
+#[test]
+fn a_rejected_deletion_is_not_reverted_twice() {
+    let before = "end end\nend end\nend end\n\n";
+    let edits = turn(&[before, "end end\nend end\n\n", before]);
+    let present = before.replacen("end", "e_nd", 1);
+    let part = |(edit, _): HunkAt| [Part::Rejected, Part::Inverse][edit];
+    let taken = revert_edits(&present, &edits, &[], part);
+    assert_eq!(taken.text, present);
+}
+
+/// The first deletion was rejected while the second one was on its way.
+#[test]
+fn beside_a_rejected_change_the_other_is_reverted() {
+    let texts = [
+        "first();\nsecond();\n}\n",
+        "second();\n}\n",
+        "}\n",
+        "first();\n}\n",
+    ];
+    let part = |(edit, _): HunkAt| [Part::Reverted, Part::Wanted, Part::Inverse][edit];
+    let taken = revert_edits(texts[3], &turn(&texts), &[], part);
+    assert_eq!((taken.text.as_str(), taken.conflicts.len()), (texts[0], 0));
+}
+
 /// The difference of the whole texts would be another one, with hunks that belong to several places.
 #[test]
 fn the_hunks_of_a_revert_stay_inside_their_places() {

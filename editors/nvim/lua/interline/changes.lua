@@ -15,6 +15,7 @@ local KEEP = 512
 --- @field start integer[] line, column
 --- @field old integer[] end of the replaced text
 --- @field new integer[] end of the new text
+--- @field text string the new text
 --- @field edges interline.Edges of the new text
 
 --- @class interline.Edges whether a text begins, and ends, with a character of a word
@@ -74,6 +75,7 @@ function Log:record(document, version, content)
         start = start,
         old = { last.line, last.character },
         new = ending(start, change.text, self.columns),
+        text = change.text,
         edges = M.edges(change.text),
       })
     else
@@ -279,6 +281,31 @@ function M.map(first, last, change)
     return first, last
   end
   return nil
+end
+
+--- Whether `a` inserted at `from` and `b` at `to` make the same text: `b` is `a`, rotated.
+function Log:same(from, a, to, b)
+  local twice, at = a .. a, 1
+  while true do
+    at = twice:find(b, at, true)
+    if not at or at > #a then
+      return false
+    elseif equal(ending(from, a:sub(1, at - 1), self.columns), to) then
+      return true
+    end
+    at = at + 1
+  end
+end
+
+--- Whether the change inserted what the edit inserts: an undo that came first.
+function Log:repeats(first, last, inserted, change)
+  if before(first, last) or not inserted:find("%S") or #inserted ~= #change.text then
+    return false
+  end
+  local touches = not before(first, change.start) and not before(change.old, first)
+  return touches and inserted == change.text
+    or self:same(change.start, change.text, first, inserted)
+    or self:same(first, inserted, change.start, change.text)
 end
 
 --- Whether the change touches the range of an edit within a word, as the server's rule has it: `5`

@@ -25,12 +25,15 @@ local function edges(buffer, edit, encoding)
   return { first = old.first or new.first, last = old.last or new.last }
 end
 
-local function moved(buffer, edit, since, encoding)
+local function moved(log, buffer, edit, since, encoding)
   local first = { edit.range.start.line, edit.range.start.character }
   local last = { edit.range["end"].line, edit.range["end"].character }
   local places = {}
   for _, change in ipairs(since) do
     table.insert(places, { first, last })
+    if log:repeats(first, last, edit.newText, change) then
+      return nil
+    end
     first, last = changes.map(first, last, change)
     if not first then
       return nil
@@ -62,7 +65,7 @@ local function rebased(server, buffer, params)
   end
   local mapped, encoding = {}, client.encoding(server)
   for _, edit in ipairs(params.edits) do
-    local now = moved(buffer, edit, since, encoding)
+    local now = moved(server.log, buffer, edit, since, encoding)
     if not now then
       return nil, "the user changed the same text"
     end

@@ -155,6 +155,16 @@ test("typing that continues the edited word is a conflict, other typing beside t
   assert.ok(!conflicts("foo\nbar", [3, 3, "\nnew"], [3, 3, "x"]));
 });
 
+test("an insertion that the user made too is a conflict, wherever its text begins", () => {
+  const text = "a\n c\n";
+  assert.ok(conflicts(text, [2, 2, " b\n"], [2, 2, " b\n"]));
+  assert.ok(conflicts(text, [3, 3, "b\n "], [2, 2, " b\n"]));
+  assert.ok(conflicts(text, [2, 2, " b\n"], [3, 3, "b\n "]));
+  assert.ok(!conflicts(text, [5, 5, " b\n"], [2, 2, " b\n"]));
+  assert.ok(!conflicts(text, [2, 2, " b\n"], [2, 2, " d\n"]));
+  assert.ok(!conflicts(text, [2, 2, "\n"], [2, 2, "\n"]));
+});
+
 test("what is typed exactly at an insertion stands before it, at a replacement's end behind it", () => {
   const log = new ChangeLog();
   log.opened("u", 1, () => "h");
