@@ -4,6 +4,7 @@
 
 pub mod acp;
 pub mod answers;
+mod bytes;
 pub mod changes;
 pub mod edits;
 pub mod frames;

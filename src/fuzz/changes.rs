@@ -1,5 +1,6 @@
 //! A plain model of one document, and a driver that runs it beside the mirror on arbitrary bytes.
 
+use super::bytes::Bytes;
 use crate::workspace::{
     ContentChange, Document, Encoding, Position, Range, SyncState, Uri, Workspace,
 };
@@ -11,20 +12,20 @@ use crate::workspace::{
 /// When the mirror and the model disagree.
 pub fn fuzz_changes(data: &[u8]) {
     let workspace = Workspace::new();
-    let mut script = Script { data, at: 0 };
+    let mut script = Bytes::new(data);
     let mut models: [Option<Model>; 2] = [None, None];
     let encoding = match script.byte() % 3 {
         0 => Encoding::Utf8,
         1 => Encoding::Utf16,
         _ => Encoding::Utf32,
     };
-    while script.at < data.len() {
+    while !script.over() {
         let number = usize::from(script.byte() % 2);
         let uri = Uri::new(format!("untitled:{number}"));
         let before = workspace.document(&uri);
         match script.byte() % 8 {
             0 => {
-                let (version, text) = (i32::from(script.byte()), script.text());
+                let (version, text) = (i32::from(script.byte()), read_text(&mut script));
                 workspace.did_open(uri.clone(), "text", version, &text);
                 models[number] = Some(Model::open(version, text));
             }
@@ -33,8 +34,8 @@ pub fn fuzz_changes(data: &[u8]) {
                 models[number] = None;
             }
             _ => {
-                let version = script.version(before.as_ref());
-                let changes = script.changes();
+                let version = read_version(&mut script, before.as_ref());
+                let changes = read_changes(&mut script);
                 workspace.did_change(&uri, version, &changes, encoding);
                 models[number]
                     .get_or_insert_with(Model::unopened)
@@ -168,82 +169,66 @@ fn model_offset(text: &str, position: Position, encoding: Encoding) -> Option<us
     Some(text.len())
 }
 
-/// Reads the bytes that drive a run; zeros after their end.
-struct Script<'a> {
-    data: &'a [u8],
-    at: usize,
+/// Mostly a greater version, with gaps; sometimes the same or a lower one.
+fn read_version(script: &mut Bytes, document: Option<&Document>) -> i32 {
+    let last = document.map_or(0, |document| document.version);
+    let byte = script.byte();
+    let step = if byte < 16 {
+        i32::from(byte) - 15
+    } else {
+        i32::from(byte % 7) + 1
+    };
+    last.saturating_add(step)
 }
 
-impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let byte = self.data.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte
-    }
+fn read_changes(script: &mut Bytes) -> Vec<ContentChange> {
+    let count = script.byte() % 4;
+    (0..count)
+        .map(|_| ContentChange {
+            range: (!script.byte().is_multiple_of(8)).then(|| read_range(script)),
+            text: read_text(script),
+        })
+        .collect()
+}
 
-    /// Mostly a greater version, with gaps; sometimes the same or a lower one.
-    fn version(&mut self, document: Option<&Document>) -> i32 {
-        let last = document.map_or(0, |document| document.version);
-        let byte = self.byte();
-        let step = if byte < 16 {
-            i32::from(byte) - 15
-        } else {
-            i32::from(byte % 7) + 1
-        };
-        last.saturating_add(step)
-    }
+/// Mostly in order; what it names may not exist.
+fn read_range(script: &mut Bytes) -> Range {
+    let start = read_position(script);
+    let end = match script.byte() % 4 {
+        0 => read_position(script),
+        1 => start,
+        lines => Position {
+            line: start.line + u32::from(lines - 2),
+            character: start.character + u32::from(script.byte() % 4),
+        },
+    };
+    Range { start, end }
+}
 
-    fn changes(&mut self) -> Vec<ContentChange> {
-        let count = self.byte() % 4;
-        (0..count)
-            .map(|_| ContentChange {
-                range: (!self.byte().is_multiple_of(8)).then(|| self.range()),
-                text: self.text(),
-            })
-            .collect()
+fn read_position(script: &mut Bytes) -> Position {
+    Position {
+        line: u32::from(script.byte() % 8),
+        character: u32::from(script.byte() % 16),
     }
+}
 
-    /// Mostly in order; what it names may not exist.
-    fn range(&mut self) -> Range {
-        let start = self.position();
-        let end = match self.byte() % 4 {
-            0 => self.position(),
-            1 => start,
-            lines => Position {
-                line: start.line + u32::from(lines - 2),
-                character: start.character + u32::from(self.byte() % 4),
-            },
-        };
-        Range { start, end }
-    }
-
-    fn position(&mut self) -> Position {
-        Position {
-            line: u32::from(self.byte() % 8),
-            character: u32::from(self.byte() % 16),
-        }
-    }
-
-    fn text(&mut self) -> String {
-        const WORDS: [&str; 12] = [
-            "a",
-            "bc",
-            "\n",
-            "\r\n",
-            "\r",
-            "é",
-            "e\u{301}",
-            "😀",
-            "\u{200d}",
-            "\u{2028}",
-            "漢",
-            "a longer word ",
-        ];
-        let count = self.byte() % 6;
-        (0..count)
-            .map(|_| WORDS[usize::from(self.byte()) % WORDS.len()])
-            .collect()
-    }
+fn read_text(script: &mut Bytes) -> String {
+    const WORDS: [&str; 12] = [
+        "a",
+        "bc",
+        "\n",
+        "\r\n",
+        "\r",
+        "é",
+        "e\u{301}",
+        "😀",
+        "\u{200d}",
+        "\u{2028}",
+        "漢",
+        "a longer word ",
+    ];
+    let count = script.byte() % 6;
+    (0..count).map(|_| script.one_of(&WORDS)).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Plain models of the search for the place of an edit and of patches, which the real ones are
 //! compared with on texts that arbitrary bytes choose.
 
+use super::bytes::Bytes;
 use crate::edit::line_ends::line_feeds;
 use crate::edit::lines::{hunks, split};
 use crate::edit::matching::{Place, Strategy, Wanted, locate};
@@ -12,15 +13,15 @@ use ropey::Rope;
 /// # Panics
 /// When the search and the model disagree.
 pub fn fuzz_matching(data: &[u8]) {
-    let mut script = Script { data, at: 0 };
-    while script.at < data.len() {
-        let text = script.lines(8).concat();
+    let mut script = Bytes::new(data);
+    while !script.over() {
+        let text = read_lines(&mut script, 8).concat();
         let (first, rows) = (script.byte(), script.byte() % 4);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let first = usize::from(first) % lines.len().max(1);
         let some = lines.iter().skip(first).take(1 + usize::from(rows));
-        let old: String = some.map(|line| script.disguised(line)).collect();
-        let (new, old) = (script.lines(3).concat(), line_feeds(&old));
+        let old: String = some.map(|line| disguised(&mut script, line)).collect();
+        let (new, old) = (read_lines(&mut script, 3).concat(), line_feeds(&old));
         let cut = usize::from(script.byte()) % (old.chars().count() + 1);
         let part: String = old.chars().skip(cut).collect();
         for (old, whole_lines) in [(&old, true), (&part, false)] {
@@ -146,11 +147,16 @@ pub fn fuzz_patches(data: &[u8]) {
         let again = v4a::parse(&written(&sections));
         assert_eq!(again.map(plain), Ok(plain(sections)));
     }
-    let mut script = Script { data, at: 0 };
-    while script.at < data.len() {
-        let lines: Vec<String> = script.lines(8).iter().map(|it| line_feeds(it)).collect();
+    let mut script = Bytes::new(data);
+    while !script.over() {
+        let lines: Vec<String> = read_lines(&mut script, 8)
+            .iter()
+            .map(|it| line_feeds(it))
+            .collect();
         let count = 1 + script.byte() % 3;
-        let parts: Vec<Part> = (0..count).map(|at| script.part(&lines, at)).collect();
+        let parts: Vec<Part> = (0..count)
+            .map(|at| read_part(&mut script, &lines, at))
+            .collect();
         compare_patch(&lines, &parts);
     }
 }
@@ -305,84 +311,70 @@ fn compare_patch(lines: &[String], parts: &[Part]) {
     assert_eq!(result, expected, "{chunks:?} of {text:?}");
 }
 
-/// Reads the bytes that drive a run; zeros after their end.
-struct Script<'a> {
-    data: &'a [u8],
-    at: usize,
+/// Up to `most` lines, each with its end.
+fn read_lines(script: &mut Bytes, most: u8) -> Vec<String> {
+    const WORDS: [&str; 12] = [
+        "a",
+        "b",
+        "a b",
+        "}",
+        "",
+        "x = “1”",
+        "x = \"1\"",
+        "ab",
+        "1\ta",
+        "2\tb",
+        "é–",
+        "é-",
+    ];
+    const INDENTS: [&str; 6] = ["", "", "  ", "    ", "\t", "      "];
+    let count = script.byte() % (most + 1);
+    let end = if script.byte().is_multiple_of(4) {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    (0..count)
+        .map(|_| {
+            let indent = script.one_of(&INDENTS);
+            let word = script.one_of(&WORDS);
+            let space = if script.byte().is_multiple_of(5) {
+                "  "
+            } else {
+                ""
+            };
+            format!("{indent}{word}{space}{end}")
+        })
+        .collect()
 }
 
-impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let byte = self.data.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte
-    }
+/// The line as a model may remember it.
+fn disguised(script: &mut Bytes, line: &str) -> String {
+    let body = line.trim_end_matches(['\r', '\n']);
+    let body = match script.byte() % 8 {
+        0 => end(body).to_owned(),
+        1 => format!("{body} "),
+        2 => format!("    {body}"),
+        3 => body.trim_start_matches(' ').to_owned(),
+        4 => body.replace(['“', '”'], "\""),
+        5 => format!("1\t{body}"),
+        _ => body.to_owned(),
+    };
+    format!("{body}\n")
+}
 
-    /// Up to `most` lines, each with its end.
-    fn lines(&mut self, most: u8) -> Vec<String> {
-        const WORDS: [&str; 12] = [
-            "a",
-            "b",
-            "a b",
-            "}",
-            "",
-            "x = “1”",
-            "x = \"1\"",
-            "ab",
-            "1\ta",
-            "2\tb",
-            "é–",
-            "é-",
-        ];
-        const INDENTS: [&str; 6] = ["", "", "  ", "    ", "\t", "      "];
-        let count = self.byte() % (most + 1);
-        let end = if self.byte().is_multiple_of(4) {
-            "\r\n"
-        } else {
-            "\n"
-        };
-        (0..count)
-            .map(|_| {
-                let indent = INDENTS[usize::from(self.byte()) % INDENTS.len()];
-                let word = WORDS[usize::from(self.byte()) % WORDS.len()];
-                let space = if self.byte().is_multiple_of(5) {
-                    "  "
-                } else {
-                    ""
-                };
-                format!("{indent}{word}{space}{end}")
-            })
-            .collect()
-    }
-
-    /// The line as a model may remember it.
-    fn disguised(&mut self, line: &str) -> String {
-        let body = line.trim_end_matches(['\r', '\n']);
-        let body = match self.byte() % 8 {
-            0 => end(body).to_owned(),
-            1 => format!("{body} "),
-            2 => format!("    {body}"),
-            3 => body.trim_start_matches(' ').to_owned(),
-            4 => body.replace(['“', '”'], "\""),
-            5 => format!("1\t{body}"),
-            _ => body.to_owned(),
-        };
-        format!("{body}\n")
-    }
-
-    /// A chunk of consecutive `lines`. What it adds is nowhere else.
-    fn part(&mut self, lines: &[String], number: u8) -> Part {
-        let first = usize::from(self.byte()) % (lines.len() + 1);
-        let rows = usize::from(self.byte() % 4).min(lines.len() - first);
-        let row = |at: usize| {
-            let what = self.byte() % 4;
-            let added = format!("new {number} {at}\n");
-            (what & 1 == 1, (what & 2 == 2).then_some(added))
-        };
-        Part {
-            first,
-            rows: (0..rows).map(row).collect(),
-        }
+/// A chunk of consecutive `lines`. What it adds is nowhere else.
+fn read_part(script: &mut Bytes, lines: &[String], number: u8) -> Part {
+    let first = usize::from(script.byte()) % (lines.len() + 1);
+    let rows = usize::from(script.byte() % 4).min(lines.len() - first);
+    let row = |at: usize| {
+        let what = script.byte() % 4;
+        let added = format!("new {number} {at}\n");
+        (what & 1 == 1, (what & 2 == 2).then_some(added))
+    };
+    Part {
+        first,
+        rows: (0..rows).map(row).collect(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use ropey::Rope;
 
+use super::bytes::Bytes;
 use crate::conversation::sha256;
 use crate::edit::places::{self, HunkAt, Logged, places};
 use crate::edit::rebase::rebase;
@@ -12,26 +13,13 @@ use crate::edit::revert::{Part, revert_edits};
 use crate::edit::{Hunk, lines};
 use crate::workspace::{Author, Change, Revision};
 
-/// Bytes read one by one; zeros after the end.
-struct Script<'a>(std::slice::Iter<'a, u8>);
-
-impl Script<'_> {
-    fn below(&mut self, limit: usize) -> usize {
-        usize::from(self.0.next().copied().unwrap_or(0)) % limit.max(1)
-    }
-
-    fn over(&self) -> bool {
-        self.0.len() == 0
-    }
-}
-
 /// Moves hunks through changes of another text and compares with a model of numbered bytes: a moved
 /// hunk removes the same bytes, and what is inserted stays between its old neighbours.
 ///
 /// # Panics
 /// When a hunk moved to another place, or was refused although nothing touched it.
 pub fn fuzz_rebase(data: &[u8]) {
-    let mut script = Script(data.iter());
+    let mut script = Bytes::new(data);
     let length = script.below(40);
     let mut hunks = Vec::new();
     let mut at = script.below(8);
@@ -73,7 +61,7 @@ pub fn fuzz_rebase(data: &[u8]) {
 
 /// Random changes of the text `now`, and whether one of them touched a hunk.
 fn changes(
-    script: &mut Script,
+    script: &mut Bytes,
     hunks: &[Hunk],
     now: &mut Vec<Option<usize>>,
 ) -> (Vec<Change>, bool) {
@@ -128,7 +116,7 @@ fn is_own(c: char) -> bool {
 }
 
 /// A common line, or one that occurs once.
-fn line(script: &mut Script, made: &mut u32) -> String {
+fn line(script: &mut Bytes, made: &mut u32) -> String {
     match script.below(COMMON.len() + 3) {
         common if common < COMMON.len() => COMMON[common].to_owned(),
         _ => {
@@ -147,7 +135,7 @@ fn line(script: &mut Script, made: &mut u32) -> String {
 /// # Panics
 /// When a text is lost or doubled, or places contradict the text.
 pub fn fuzz_review(data: &[u8]) {
-    let mut script = Script(data.iter());
+    let mut script = Bytes::new(data);
     let (mut made, mut typed) = (0, 0);
     let mut text: String = (0..3 + script.below(8))
         .map(|_| line(&mut script, &mut made))
@@ -195,7 +183,7 @@ fn logged(before: &str, after: &str, hunks: &[Hunk]) -> Logged {
 
 /// Rejects a random part of the agent's hunks.
 fn reject(
-    script: &mut Script,
+    script: &mut Bytes,
     text: &mut String,
     edits: &mut Vec<(Logged, Part)>,
     rejected: &mut BTreeSet<HunkAt>,

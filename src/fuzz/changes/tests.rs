@@ -23,10 +23,10 @@ fn the_script_reaches_in_sync_changes() {
     let (mut kept, mut lost) = (0, 0);
     for _ in 0..300 {
         let data: Vec<u8> = (0..60).map(|_| byte()).collect();
-        let mut script = Script { data: &data, at: 0 };
-        let mut model = Model::open(0, script.text().repeat(4));
+        let mut script = Bytes::new(&data);
+        let mut model = Model::open(0, read_text(&mut script).repeat(4));
         for version in 1..8 {
-            model.change(version, &script.changes(), Encoding::Utf16);
+            model.change(version, &read_changes(&mut script), Encoding::Utf16);
             if model.synced {
                 kept += 1;
             } else {

@@ -29,9 +29,14 @@ fn the_scripts_reach_every_strategy_and_outcome() {
     let (mut applied, mut refused) = (0, 0);
     for _ in 0..2_000 {
         let data: Vec<u8> = (0..60).map(|_| byte()).collect();
-        let mut script = Script { data: &data, at: 0 };
-        let lines: Vec<String> = script.lines(8).iter().map(|it| line_feeds(it)).collect();
-        let chunks = [script.part(&lines, 0), script.part(&lines, 1)].map(|it| it.chunk(&lines));
+        let mut script = Bytes::new(&data);
+        let lines: Vec<String> = read_lines(&mut script, 8)
+            .iter()
+            .map(|it| line_feeds(it))
+            .collect();
+        let chunks = [0, 1]
+            .map(|at| read_part(&mut script, &lines, at))
+            .map(|it| it.chunk(&lines));
         match v4a::plan(&Rope::from_str(&lines.concat()), &chunks) {
             Ok(_) => applied += 1,
             Err(_) => refused += 1,
