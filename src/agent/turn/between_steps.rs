@@ -55,18 +55,18 @@ impl Turn<'_> {
         })
     }
 
-    /// Text after the tool results: problems that are new or gone since `before`, steering, the
-    /// user's decisions about changes, and the user's edits since the model last read.
+    /// Text after the tool results: problems that are new or gone since the model was last given
+    /// them, steering, the user's decisions about changes, and the user's edits since the model
+    /// last read.
     pub(super) async fn additions(
         &mut self,
-        before: Option<Before>,
+        before: Before,
         steer: &mut UnboundedReceiver<Steering>,
     ) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = Vec::new();
-        if let Some(before) = before {
-            blocks.extend(before.difference(cx).await.map(Block::text));
-        }
+        let problems = self.problems.difference(before, cx).await;
+        blocks.extend(problems.map(Block::text));
         blocks.extend(self.steering(steer).await);
         blocks.extend(self.few_steps());
         for (command, text) in

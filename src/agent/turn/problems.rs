@@ -14,7 +14,7 @@ use crate::agent::request::attachments::shown_path;
 use crate::prompt::fence;
 use crate::workspace::diagnostics::{Report, Reported, Reports};
 use crate::workspace::search::Visibility as _;
-use crate::workspace::{Document, Revision, Workspace};
+use crate::workspace::{Author, Change, Document, Revision, Workspace};
 
 /// No report for this long means that the servers are done.
 const QUIET: Duration = Duration::from_millis(300);
@@ -28,73 +28,48 @@ const MOST: usize = 10;
 /// The reports and documents before a step.
 pub struct Before {
     reports: Reports,
+    /// This editor has reported something.
+    heard: bool,
     revisions: BTreeMap<String, Revision>,
+    /// The step runs commands.
+    commands: bool,
     /// Open documents without unsaved text, if the step runs commands: those may rewrite the files,
     /// and the editor loads them a moment later.
     clean: BTreeSet<String>,
 }
 
 impl Before {
-    /// `None`: this editor never reported anything.
-    pub fn new(workspace: &Workspace, calls: &[Call]) -> Option<Self> {
+    pub fn new(workspace: &Workspace, calls: &[Call]) -> Self {
         let commands = calls.iter().any(|call| call.name == "exec");
         let documents = || workspace.documents().into_iter();
         let saved = |it: &Document| commands && it.opened && !workspace.dirty(it);
-        workspace.diagnostics.any().then(|| Self {
+        Self {
             reports: workspace.diagnostics.reports(),
+            heard: workspace.diagnostics.any(),
             revisions: documents().map(|it| (it.key, it.revision)).collect(),
+            commands,
             clean: documents().filter(saved).map(|it| it.key).collect(),
-        })
+        }
     }
 
-    /// The open documents that changed since, by the agent or a command, and are reported about.
+    /// The open documents that the agent or a command changed since.
     fn changed(&self, workspace: &Workspace) -> Vec<Document> {
         let mut documents = workspace.documents();
         documents.retain(|it| {
-            let same = self.revisions.get(&it.key) == Some(&it.revision);
+            let then = self.revisions.get(&it.key);
+            let same = then == Some(&it.revision);
             let rewritten = || self.clean.contains(&it.key) && workspace.dirty(it);
-            it.opened && workspace.diagnostics.expected(&it.key) && (!same || rewritten())
+            let changed = !same && !self.only_typed(workspace, it, then.copied());
+            it.opened && (changed || rewritten())
         });
         documents
     }
 
-    /// Waits until the changed documents are reported about, and nothing more is reported for a
-    /// moment. Then the difference, for the model.
-    pub async fn difference(self, cx: &TurnEnv) -> Option<String> {
-        let workspace = &cx.shared.workspace;
-        let changed = self.changed(workspace);
-        if changed.is_empty() {
-            return None;
-        }
-        self.settle(workspace, &changed, cx).await;
-        let after = workspace.diagnostics.reports();
-        let mut new = Vec::new();
-        let mut gone = Vec::new();
-        let policy = cx.policy();
-        for document in workspace.documents() {
-            let (before, now) = (self.reports.get(&document.key), after.get(&document.key));
-            let Some(now) = now.filter(|now| current(now, &document)) else {
-                continue;
-            };
-            if !document.opened || !policy.visible(Path::new(&document.key)) {
-                continue;
-            }
-            let path = fence::name(&shown_path(workspace, document.uri.as_str(), &cx.cwd));
-            let before = before.map_or(&[][..], |report| &report.items);
-            new.extend(beyond(&now.items, before).map(|it| it.shown_at(&path).1));
-            gone.extend(beyond(before, &now.items).map(|it| it.shown_at(&path).1));
-        }
-        let room = MOST.saturating_sub(new.len());
-        let mut parts = Vec::new();
-        if !new.is_empty() {
-            let problems = fence::block(&list(new, MOST));
-            parts.push(cx.text("results/problems-new.md", &[("problems", &problems)]));
-        }
-        if !gone.is_empty() {
-            let problems = fence::block(&list(gone, room));
-            parts.push(cx.text("results/problems-gone.md", &[("problems", &problems)]));
-        }
-        (!parts.is_empty()).then(|| parts.join("\n"))
+    /// Whether all changes since are the user's typing.
+    fn only_typed(&self, workspace: &Workspace, now: &Document, then: Option<Revision>) -> bool {
+        let changes = then.and_then(|then| workspace.changes_since(&now.uri, then));
+        let user = |change: &Change| change.author == Author::User;
+        !self.commands && changes.is_some_and(|it| it.iter().all(user))
     }
 
     async fn settle(&self, workspace: &Workspace, changed: &[Document], cx: &TurnEnv) {
@@ -123,6 +98,98 @@ impl Before {
                 () = cx.cancel.cancelled() => return,
             }
         }
+    }
+}
+
+/// What a turn was given of the reports, from its first step that changed documents on. A report
+/// that arrives after the waiting time of its step is new in the next one.
+#[derive(Default)]
+pub struct Problems(Option<Given>);
+
+struct Given {
+    /// The reports before the first change, each replaced once the model was given the difference.
+    reports: Reports,
+    /// Documents that have no problems if they have no report: those that the turn changed, and
+    /// those that were open before, if the editor had reported something. The first report of
+    /// another one may be about old problems.
+    known: BTreeSet<String>,
+    /// The documents after the last step.
+    revisions: BTreeMap<String, Revision>,
+}
+
+impl Problems {
+    /// If the step changed documents: waits until they are reported about, and nothing more is
+    /// reported for a moment. Then the difference to what the model was given, for the model.
+    pub async fn difference(&mut self, before: Before, cx: &TurnEnv) -> Option<String> {
+        let workspace = &cx.shared.workspace;
+        let mut changed = before.changed(workspace);
+        if changed.is_empty() && self.0.is_none() {
+            return None;
+        }
+        let late = changed.is_empty();
+        let given = self.0.get_or_insert_with(|| Given {
+            reports: before.reports.clone(),
+            known: match before.heard {
+                true => before.revisions.keys().cloned().collect(),
+                false => BTreeSet::new(),
+            },
+            revisions: BTreeMap::new(),
+        });
+        given.known.extend(changed.iter().map(|it| it.key.clone()));
+        changed.retain(|it| workspace.diagnostics.expected(&it.key));
+        if !changed.is_empty() {
+            before.settle(workspace, &changed, cx).await;
+        }
+        let (new, gone) = given.compare(cx, late);
+        let room = MOST.saturating_sub(new.len());
+        let mut parts = Vec::new();
+        if !new.is_empty() {
+            let problems = fence::block(&list(new, MOST));
+            parts.push(match late {
+                false => cx.text("results/problems-new.md", &[("problems", &problems)]),
+                true => cx.text("results/problems-late.md", &[("problems", &problems)]),
+            });
+        }
+        if !gone.is_empty() {
+            let problems = fence::block(&list(gone, room));
+            parts.push(match late {
+                false => cx.text("results/problems-gone.md", &[("problems", &problems)]),
+                true => cx.text("results/problems-late-gone.md", &[("problems", &problems)]),
+            });
+        }
+        (!parts.is_empty()).then(|| parts.join("\n"))
+    }
+}
+
+impl Given {
+    /// The problems that are new and gone, which count as given from now on. `late`: the step
+    /// changed nothing, so the user typed in documents that changed since the last one; they are
+    /// compared when they rest.
+    fn compare(&mut self, cx: &TurnEnv, late: bool) -> (Vec<String>, Vec<String>) {
+        let workspace = &cx.shared.workspace;
+        let after = workspace.diagnostics.reports();
+        let policy = cx.policy();
+        let (mut new, mut gone) = (Vec::new(), Vec::new());
+        for document in workspace.documents() {
+            let key = &document.key;
+            let then = self.revisions.insert(key.clone(), document.revision);
+            let typed = late && then != Some(document.revision);
+            let Some(now) = after.get(key).filter(|now| current(now, &document)) else {
+                continue;
+            };
+            if typed || !document.opened || !policy.visible(Path::new(key)) {
+                continue;
+            }
+            let before = self.reports.insert(key.clone(), now.clone());
+            if before.is_none() && !self.known.contains(key) {
+                continue;
+            }
+            let path = fence::name(&shown_path(workspace, document.uri.as_str(), &cx.cwd));
+            let before = before.as_ref().map_or(&[][..], |report| &report.items);
+            new.extend(beyond(&now.items, before).map(|it| it.shown_at(&path).1));
+            gone.extend(beyond(before, &now.items).map(|it| it.shown_at(&path).1));
+        }
+        (new, gone)
     }
 }
 

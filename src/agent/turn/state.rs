@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::problems::Problems;
 use crate::agent::TurnEnv;
 use crate::agent::calls::Call;
 use crate::agent::request::context::RequestContext;
@@ -49,6 +50,8 @@ pub(super) struct Turn<'a> {
     /// Those of them that the next message carries.
     pub(super) carried: Vec<TurnId>,
     pub(super) compactions: Compactions,
+    /// The problems of documents that the model was given.
+    pub(super) problems: Problems,
 }
 
 /// The compactions of a turn so far.
@@ -97,6 +100,7 @@ impl<'a> Turn<'a> {
             steered: Vec::new(),
             carried: Vec::new(),
             compactions: Compactions::default(),
+            problems: Problems::default(),
         }
     }
 }
