@@ -15,7 +15,7 @@ pub mod request;
 pub mod tool;
 pub mod usage;
 
-pub use entry::Entry;
+pub use entry::{Entry, FileShape};
 pub use event::{
     CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,
 };

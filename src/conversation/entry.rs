@@ -13,6 +13,15 @@ use super::{
     TurnId, Usage,
 };
 
+/// What a text file is besides its text and its line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileShape {
+    /// Permissions, without set-id bits.
+    pub mode: u32,
+    /// It starts with a byte order mark.
+    pub bom: bool,
+}
+
 /// One record. The header is the first line of the file; the rest follow in the order of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -45,6 +54,10 @@ pub enum Entry {
         /// The file is deleted after it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         delete: bool,
+        /// What the created or deleted file is besides its text, if an editor would not create it
+        /// like that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shape: Option<FileShape>,
     },
     /// The following edits of this item belong together: all of them land, or none.
     EditsTogether { item: ItemId, uris: Vec<String> },

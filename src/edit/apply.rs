@@ -75,7 +75,10 @@ async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
     }
     match job.document() {
         Some(_) => open::edit(&job, &lane).await,
-        None if job.to_disk() => disk::write(&job).await,
+        None if job.to_disk() => match disk::write(&job).await {
+            Some(outcome) => outcome,
+            None => open::edit(&job, &lane).await,
+        },
         None => closed::edit(&job, &lane).await,
     }
 }

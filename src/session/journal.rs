@@ -7,7 +7,7 @@ use std::path::Path;
 use super::store::{self, StoreError};
 use crate::conversation::entry::{LoggedHunk, Reviewed, Verdict};
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Entry, Event, Input, ItemId, TurnId};
+use crate::conversation::{Entry, Event, FileShape, Input, ItemId, TurnId};
 use crate::edit::places::{HunkAt, Logged};
 use crate::workspace::Uri;
 
@@ -34,6 +34,8 @@ pub struct Edit {
     pub create: bool,
     /// Its file was deleted after it.
     pub delete: bool,
+    /// Of the created or deleted file, if an editor would not create it like that.
+    shape: Option<FileShape>,
     landed: bool,
     /// Whether it landed is unknown: no outcome in the log, or an uncertain one.
     uncertain: bool,
@@ -211,6 +213,7 @@ impl Journal {
                 hunks,
                 create,
                 delete,
+                shape,
                 ..
             } => {
                 let revert = self.reverts.iter().find(|revert| revert.item == *item);
@@ -235,22 +238,14 @@ impl Journal {
                     hunks: hunks.clone(),
                     create: *create,
                     delete: *delete,
+                    shape: *shape,
                     landed: false,
                     uncertain: true,
                 });
             }
             Entry::EditOutcome {
                 item, uri, outcome, ..
-            } => {
-                // Of several tries this is the last one.
-                let edits = self.edits.iter_mut().rev();
-                let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == *uri);
-                if let Some(edit) = of_item.next() {
-                    edit.landed = matches!(outcome.as_str(), "applied" | "rebased" | "held");
-                    edit.uncertain =
-                        matches!(outcome.as_str(), "unconfirmed" | "unknown" | "diverged");
-                }
-            }
+            } => self.outcome(item, uri, outcome),
             _ => {}
         }
     }
@@ -288,9 +283,20 @@ impl Journal {
             hunks: hunks.to_vec(),
             create: false,
             delete: false,
+            shape: None,
             landed: true,
             uncertain: false,
         });
+    }
+
+    fn outcome(&mut self, item: &ItemId, uri: &str, outcome: &str) {
+        // Of several tries this is the last one.
+        let edits = self.edits.iter_mut().rev();
+        let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == uri);
+        if let Some(edit) = of_item.next() {
+            edit.landed = matches!(outcome, "applied" | "rebased" | "held");
+            edit.uncertain = matches!(outcome, "unconfirmed" | "unknown" | "diverged");
+        }
     }
 
     fn item(&mut self, id: &TurnId, body: &EnvelopeBody) {
@@ -322,6 +328,13 @@ impl Journal {
 
     pub fn title(&self, turn: &TurnId) -> &str {
         self.turn(turn).map_or("", |turn| &turn.title)
+    }
+
+    /// Of files that were created or deleted, by [`Uri::key`].
+    pub fn shapes(&self) -> HashMap<String, FileShape> {
+        let edits = self.edits.iter();
+        let shaped = edits.filter_map(|it| Some((Uri::new(it.uri.as_str()).key(), it.shape?)));
+        shaped.collect()
     }
 
     /// The files that did not exist before the turn.

@@ -1,6 +1,7 @@
 //! Reverts the edits of a turn, or of a revert, where the text is still as they left it. Uses the
 //! same edit driver and journal as any edit, so that it can be reverted itself.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +16,9 @@ use crate::agent::Shared;
 use crate::agent::calls::proposals::Proposals;
 use crate::config::ClosedFiles;
 use crate::conversation::entry::Verdict;
-use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
+use crate::conversation::{
+    Entry, Failure, FailureKind, FileShape, ItemId, Recorder as _, SessionId, TurnId,
+};
 use crate::edit::apply::DEADLINE;
 use crate::edit::matching::Strategy;
 use crate::edit::places::{HunkAt, Logged};
@@ -65,6 +68,8 @@ struct Task {
     files: Vec<Work>,
     /// Files with an edit whose outcome is unknown.
     uncertain: Vec<String>,
+    /// Of files that are created again, by key.
+    shapes: HashMap<String, FileShape>,
 }
 
 pub async fn run(from: &From, ask: &RevertTurn) -> Result<RevertedTurn, Failure> {
@@ -202,6 +207,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
         hunks,
         files,
         uncertain,
+        shapes: journal.shapes(),
     })
 }
 
@@ -359,7 +365,12 @@ impl From {
             (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
             row.deleted = emptied && self.host.deletes();
         } else {
-            let job = self.job(present, plan, task, item);
+            let mut job = self.job(present, plan, task, item);
+            job.shape = task
+                .shapes
+                .get(&key(&work.uri))
+                .copied()
+                .filter(|_| job.create);
             let (uri, label) = (job.located.uri.clone(), job.label.clone());
             match apply(job).await {
                 Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
@@ -444,6 +455,7 @@ impl From {
             base_revision: present.revision,
             create: present.missing,
             delete: false,
+            shape: None,
             closed_files: self.closed_files,
             deadline: DEADLINE,
             workspace: self.shared.workspace.clone(),

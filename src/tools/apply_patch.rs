@@ -19,7 +19,7 @@ use crate::edit::v4a::{self, Action, Chunk, Problem, Section};
 use crate::edit::{Plan, SeenText, plan};
 use crate::host::Access;
 use crate::policy::Fact;
-use crate::workspace::{FileError, Located, Revision};
+use crate::workspace::{FileError, Located, Revision, files};
 
 pub struct ApplyPatch;
 
@@ -270,9 +270,15 @@ fn planned(cx: &ToolContext, file: &File, base: Base) -> Result<Vec<Change>, Too
         Wish::Move(to, chunks) => {
             let (plan, revision) = update(cx, located, chunks, (seen, &present, open))?;
             let text = plan::write(&Rope::new(), &plan.result().to_string());
+            let gone = deletion(cx, located, &plan.base, revision);
+            let mut new = Change::creation(cx, to.clone(), text);
+            new.shape = gone.shape.filter(|_| to.root.is_some());
             vec![
-                Change::creation(cx, to.clone(), text),
-                deletion(cx, located, &plan.base, revision),
+                new,
+                Change {
+                    moves: true,
+                    ..gone
+                },
             ]
         }
     })
@@ -334,6 +340,8 @@ fn change_to(
         base_revision,
         create: false,
         delete: false,
+        shape: None,
+        moves: false,
         on_disk: false,
     }]
 }
@@ -344,6 +352,7 @@ fn deletion(
     rope: &Rope,
     base_revision: Option<Revision>,
 ) -> Change {
+    let shape = files::shape(&cx.workspace, located, rope);
     Change {
         title: format!("Delete {}", located.display(&cx.workspace)),
         located: located.clone(),
@@ -351,6 +360,8 @@ fn deletion(
         base_revision,
         create: false,
         delete: true,
+        shape,
+        moves: false,
         on_disk: false,
     }
 }

@@ -12,7 +12,7 @@ use super::{
     plan_errors, read, snippet,
 };
 use crate::config::Review;
-use crate::conversation::FileChange;
+use crate::conversation::{FileChange, FileShape};
 use crate::edit::apply::{DEADLINE, Landed};
 use crate::edit::matching::Strategy;
 use crate::edit::rebase::Conflict;
@@ -133,6 +133,8 @@ pub(super) fn planned(
         base_revision,
         create: false,
         delete: false,
+        shape: None,
+        moves: false,
         on_disk: false,
     };
     change.prepared(cx)
@@ -178,6 +180,10 @@ pub(super) struct Change {
     pub create: bool,
     /// The plan empties the file, which is then deleted.
     pub delete: bool,
+    /// Of a file that is created or deleted, if an editor would not create it like that.
+    pub shape: Option<FileShape>,
+    /// The change before it, in the same call, creates the deleted file's text elsewhere.
+    pub moves: bool,
     /// Created on disk, because the editor does not create files on request.
     pub on_disk: bool,
 }
@@ -192,6 +198,8 @@ impl Change {
             base_revision: None,
             create: true,
             delete: false,
+            shape: None,
+            moves: false,
             on_disk: !cx.host.creates() && cx.host.fidelity() != Fidelity::Disk,
         }
     }
@@ -259,6 +267,7 @@ impl Change {
             base_revision: self.base_revision,
             create: self.create,
             delete: self.delete,
+            shape: self.shape,
             closed_files: cx.config.edits.closed_files,
             deadline: DEADLINE,
             workspace: Arc::clone(&cx.workspace),

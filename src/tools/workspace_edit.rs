@@ -95,6 +95,8 @@ pub(super) fn prepared(cx: &ToolContext, title: &str, planned: Vec<Planned>) -> 
         base_revision: it.revision,
         create: false,
         delete: false,
+        shape: None,
+        moves: false,
         on_disk: false,
     };
     let changes = planned.into_iter().map(change).collect();

@@ -5,6 +5,7 @@ mod replace;
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use ropey::Rope;
 
@@ -15,6 +16,7 @@ use super::open::open_beneath;
 use super::peers::Peers;
 use super::text::BOM;
 use super::{FileError, FileKind, Located, Revision, Workspace};
+use crate::conversation::FileShape;
 
 /// The text at `located`: the open document's, else the file's.
 pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
@@ -61,6 +63,33 @@ pub fn write(
     })
 }
 
+/// Creates a file on disk with this shape.
+pub fn create(
+    workspace: &Workspace,
+    located: &Located,
+    text: &Rope,
+    shape: FileShape,
+) -> Result<(), FileError> {
+    with_job(workspace, located, None, text, |job| {
+        let (root, relative) = base(workspace, located)?;
+        let shape = Some(shape);
+        replace::Job { shape, ..*job }.replace(&root, &relative)
+    })
+}
+
+/// The shape of the file of `text`, if an editor may create such a file otherwise: one with other
+/// permissions than a new file has, with a byte order mark, or with carriage returns. `None` also
+/// for files that cannot be read or written beneath a root.
+pub fn shape(workspace: &Workspace, located: &Located, text: &Rope) -> Option<FileShape> {
+    located.root.as_ref()?;
+    let mut file = open(workspace, located).ok()?;
+    let mode = file.metadata().ok()?.permissions().mode() & 0o777;
+    let mut start = [0; BOM.len()];
+    let bom = file.read_exact(&mut start).is_ok() && start == BOM;
+    let usual = matches!(mode, 0o644 | 0o664) && !bom && !text.chars().any(|it| it == '\r');
+    (!usual).then_some(FileShape { mode, bom })
+}
+
 /// Runs `work` on a job for a file below a root that is open nowhere.
 fn with_job(
     workspace: &Workspace,
@@ -86,6 +115,7 @@ fn with_job(
     work(&replace::Job {
         expected,
         text,
+        shape: None,
         still_closed: &closed,
         leftovers: workspace.peers().map(Peers::leftovers),
     })

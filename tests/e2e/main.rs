@@ -34,6 +34,7 @@ mod losses;
 mod mcp;
 mod memories;
 mod modes;
+mod moved_files;
 mod nested;
 mod oddities;
 mod offered;

@@ -132,6 +132,7 @@ impl Scene {
             base_revision: self.document().map(|document| document.revision),
             create: false,
             delete: false,
+            shape: None,
             closed_files: ClosedFiles::Editor,
             deadline: DEADLINE,
             workspace: Arc::clone(&self.workspace),

@@ -10,32 +10,39 @@ use super::place::rebased_hunks;
 use super::sent_edit::Sent;
 use crate::edit::rebase::Conflict;
 use crate::env::tasks;
+use crate::host::Fidelity;
 use crate::workspace::{Content, FileError, files};
 
-/// Writes the file on disk, atomically.
-pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
+/// Writes the file on disk, atomically. `None`: the client has just opened it, so its buffer is
+/// authoritative from now on, and nothing was written.
+pub(super) async fn write(job: &Arc<EditJob>) -> Option<Outcome> {
     let sent = match edit_on_disk(job).await {
         Ok(sent) => sent,
-        Err(outcome) => return outcome,
+        Err(outcome) => return Some(outcome),
     };
+    let has_buffers = job.host.fidelity() != Fidelity::Disk;
+    if has_buffers && job.document().is_some() {
+        return None;
+    }
     let before = files::rope_hash(&sent.before);
     job.record_intent(&sent, None, &before);
     let expected = (!job.create).then_some(before);
     let written = blocking(job, {
         let text = sent.expected.clone();
-        move |job| {
-            if job.document().is_some() {
-                // Just opened: from now on its buffer is authoritative.
-                return Err(FileError::Changed);
-            }
-            files::write(&job.workspace, &job.located, expected.as_deref(), &text)
+        move |job| match job.shape.filter(|_| job.create) {
+            Some(shape) => files::create(&job.workspace, &job.located, &text, shape),
+            None => files::write(&job.workspace, &job.located, expected.as_deref(), &text),
         }
     })
     .await;
-    match written {
+    Some(match written {
         Ok(()) => {
             job.record_outcome("applied", None, &sent.expected);
             Outcome::Applied(job.landed(&sent, None))
+        }
+        Err(FileError::Open) if has_buffers => {
+            job.record_present("refused", &sent.before);
+            return None;
         }
         Err(FileError::Changed | FileError::Open) => {
             job.record_present("conflict", &sent.before);
@@ -47,7 +54,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
                 reason: error.to_string(),
             }
         }
-    }
+    })
 }
 
 /// The edit of the text on disk, else the outcome.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::flight::{self, Flight};
 use super::sent_edit::Sent;
 use crate::config::ClosedFiles;
-use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
+use crate::conversation::{Entry, FileShape, ItemId, Recorder, SessionId, TurnId};
 use crate::edit::rebase::Conflict;
 use crate::edit::{Lanes, Plan, places};
 use crate::host::{EditRequest, Fidelity, Host};
@@ -33,6 +33,8 @@ pub struct EditJob {
     pub create: bool,
     /// The edit empties the file, which [`super::together`] then deletes.
     pub delete: bool,
+    /// Of a file that is created or deleted, if an editor would not create it like that.
+    pub shape: Option<FileShape>,
     /// The setting `edits.closedFiles`.
     pub closed_files: ClosedFiles,
     /// Normally [`DEADLINE`].
@@ -138,7 +140,7 @@ impl EditJob {
     pub(super) fn to_disk(&self) -> bool {
         self.host.fidelity() == Fidelity::Disk
             || self.closed_files == ClosedFiles::Disk
-            || (self.create && !self.host.creates())
+            || (self.create && (self.shape.is_some() || !self.host.creates()))
             || self.host.attaches(&self.suffix()) == Some(false)
             || !self.host.takes(&self.located)
     }
@@ -188,6 +190,7 @@ impl EditJob {
             hunks: places::logged(&sent.before, &sent.expected, &sent.hunks),
             create: self.create,
             delete: self.delete,
+            shape: self.shape.filter(|_| self.create || self.delete),
         });
     }
 

@@ -191,6 +191,7 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             hunks: Vec::new(),
             create: false,
             delete: size.is_multiple_of(4),
+            shape: None,
         },
         17 => Entry::Partial {
             turn: turn(n / 7),

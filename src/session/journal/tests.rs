@@ -13,6 +13,7 @@ fn intent(item: &str) -> Entry {
         hunks: Vec::new(),
         create: false,
         delete: false,
+        shape: None,
     }
 }
 

@@ -13,6 +13,7 @@ use ropey::Rope;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use crate::conversation::FileShape;
 use crate::workspace::FileError;
 use crate::workspace::content::{LIMIT, bytes, decode, rope_hash};
 use crate::workspace::leftovers::{self, Leftovers, Noted};
@@ -26,6 +27,8 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Job<'a> {
     pub expected: Option<&'a str>,
     pub text: &'a Rope,
+    /// Of a new file; `None`: as the umask says, without a byte order mark.
+    pub shape: Option<FileShape>,
     /// Checked again at the last moment.
     pub still_closed: &'a dyn Fn() -> Result<(), FileError>,
     /// Where temporary files are recorded.
@@ -135,7 +138,7 @@ impl Place<'_> {
             self.writable()?;
         }
         let mut temporary = self.temporary(before.is_none(), job.leftovers)?;
-        let result = fill(&mut temporary.file, before.as_ref(), job.text)
+        let result = fill(&mut temporary.file, before.as_ref(), job)
             .and_then(|()| self.lock())
             .and_then(|()| (job.still_closed)())
             .and_then(|()| self.check(job.expected))
@@ -281,15 +284,21 @@ fn rename_new(_: &OwnedFd, _: &OsStr, _: &OsStr) -> rustix::io::Result<()> {
     Err(Errno::NOSYS)
 }
 
-fn fill(file: &mut File, before: Option<&Before>, text: &Rope) -> Result<(), FileError> {
-    if before.is_some_and(|before| before.bom) {
+fn fill(file: &mut File, before: Option<&Before>, job: &Job<'_>) -> Result<(), FileError> {
+    let shape = job.shape.filter(|_| before.is_none());
+    let bom = before.map(|before| before.bom);
+    if bom.or(shape.map(|shape| shape.bom)) == Some(true) {
         file.write_all(BOM)?;
     }
-    for chunk in text.chunks() {
+    for chunk in job.text.chunks() {
         file.write_all(chunk.as_bytes())?;
     }
     if let Some(before) = before {
         inherit(file, &before.stat)?;
+    }
+    if let Some(shape) = shape {
+        let mode = Mode::from_raw_mode(shape.mode & 0o777);
+        rustix::fs::fchmod(&*file, mode).map_err(refusal)?;
     }
     file.sync_all()?;
     Ok(())

@@ -61,6 +61,7 @@ impl Place {
     ) -> Result<(), FileError> {
         let expected = expected.map(|text| rope_hash(&Rope::from_str(text)));
         let job = replace::Job {
+            shape: None,
             expected: expected.as_deref(),
             text: &Rope::from_str(text),
             still_closed,

@@ -253,6 +253,7 @@ impl Writer {
             base_revision: Some(document.revision),
             create: false,
             delete: false,
+            shape: None,
             closed_files: ClosedFiles::Disk,
             deadline: DEADLINE,
             workspace: self.shared.workspace.clone(),
