@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::editor::{Approval, Editor, Profile};
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
+use crate::patches;
 
 const TEXT: &str = "//- /a.txt\none\ntwo\nthree\nfour\nfive\n";
 const BEFORE: &str = "one\ntwo\nthree\nfour\nfive\n";
@@ -32,11 +33,16 @@ fn proposed(stage: &Stage, model: &Model) -> Editor {
     let mut editor = careful(stage, model, Profile::rich());
     editor.approvals(&[Approval::Never]);
     editor.prompt("shout");
-    editor.wait_status("awaitingApproval");
-    editor.until("the places to review", |editor| {
-        (list(editor).len() == 2).then_some(())
-    });
+    until_proposed(&mut editor, 2);
     editor
+}
+
+/// Waits until so many places are listed and the approval is asked for.
+fn until_proposed(editor: &mut Editor, places: usize) {
+    editor.until("the approval and the places to review", |editor| {
+        let asked = !editor.script.asked.is_empty();
+        (asked && list(editor).len() == places).then_some(())
+    });
 }
 
 fn list(editor: &mut Editor) -> Vec<Value> {
@@ -252,11 +258,90 @@ fn a_sub_agents_change_waits_in_the_session_of_its_parent() {
     let mut editor = careful(&stage, &model, Profile::rich());
     editor.approvals(&[Approval::Never]);
     editor.prompt("shout");
-    editor.until("the place to review", |editor| {
-        (list(editor).len() == 1).then_some(())
-    });
+    until_proposed(&mut editor, 1);
     assert_eq!(editor.text("a.txt"), BEFORE);
     assert_eq!(decide(&mut editor, "TWO", "keep", None), "done");
     editor.wait_ended();
     assert_eq!(editor.text("a.txt"), BEFORE.replace("two", "TWO"));
+}
+
+/// A call of `apply_patch` whose changes in these files wait for the user.
+fn proposed_patch(stage: &Stage, model: &Model, places: usize) -> Editor {
+    let mut editor = careful(stage, model, Profile::rich());
+    editor.approvals(&[Approval::Never]);
+    editor.prompt("tidy up");
+    until_proposed(&mut editor, places);
+    editor
+}
+
+fn patching(text: &str) -> Model {
+    let read = |reply: Reply, path: &str| reply.and_call("read", json!({ "path": path }));
+    let all = read(read(Reply::read("a.txt"), "b.txt"), "c.txt");
+    let text = format!("*** Begin Patch\n{text}*** End Patch");
+    let patch = Reply::call("apply_patch", json!({ "input": text }));
+    Model::steps(vec![all, patch])
+}
+
+const THREE: &str = "//- /a.txt\none\ntwo\nthree\n//- /b.txt\nalpha\nbeta\n//- /c.txt\nred\n";
+
+#[test]
+fn each_place_of_a_patch_of_several_files_is_decided_before_any_file_changes() {
+    let model = patching(
+        "*** Update File: a.txt\n-one\n+1\n two\n-three\n+3\n*** Update File: b.txt\n-beta\n+2\n\
+         *** Delete File: c.txt\n",
+    );
+    let stage = patches::stage(THREE);
+    let mut editor = proposed_patch(&stage, &model, 4);
+    for (place, decision) in [("1", "keep"), ("3", "reject"), ("2", "reject")] {
+        assert_eq!(decide(&mut editor, place, decision, None), "done");
+        let texts = (editor.text("a.txt"), stage.read("b.txt"));
+        assert_eq!(texts, ("one\ntwo\nthree\n", "alpha\nbeta\n".into()));
+        assert!(editor.script.edits.is_empty());
+    }
+    assert_eq!(decide(&mut editor, "", "keep", None), "done");
+    let turn = editor.wait_ended();
+    assert_eq!(turn.statuses(), ["completed"; 4], "{}", turn.text());
+    let texts = (editor.text("a.txt"), stage.read("b.txt"));
+    assert_eq!(texts, ("1\ntwo\nthree\n", "alpha\nbeta\n".into()));
+    assert!(!stage.path("c.txt").exists());
+    let result = model.last().result();
+    assert!(result.contains("kept: a.txt:1, c.txt:1."), "{result}");
+    let rejected = "so they were not changed: a.txt:3, b.txt:2.";
+    assert!(result.contains(rejected), "{result}");
+}
+
+/// A move is decided about at the new place; else its text could be rejected there and deleted.
+#[test]
+fn a_rejected_move_leaves_the_file_where_it_is() {
+    let model = patching(
+        "*** Update File: a.txt\n*** Move to: d.txt\n-one\n+1\n*** Update File: b.txt\n-beta\n+2\n",
+    );
+    let stage = patches::stage(THREE);
+    let mut editor = proposed_patch(&stage, &model, 2);
+    assert_eq!(
+        decide(&mut editor, "1\ntwo\nthree\n", "reject", None),
+        "done"
+    );
+    assert_eq!(decide(&mut editor, "2", "keep", None), "done");
+    editor.wait_ended();
+    assert_eq!(editor.text("b.txt"), "alpha\n2\n");
+    assert!(stage.path("a.txt").exists() && !stage.path("d.txt").exists());
+    let result = model.last().result();
+    assert!(
+        result.contains("so they were not changed: d.txt:1."),
+        "{result}"
+    );
+}
+
+/// It has no line to decide about: it is deleted with what is kept of the call.
+#[test]
+fn an_empty_file_is_deleted_with_the_kept_places_of_its_call() {
+    let model = patching("*** Update File: b.txt\n-beta\n+2\n*** Delete File: c.txt\n");
+    let stage = patches::stage(THREE);
+    std::fs::write(stage.path("c.txt"), "").expect("an empty file");
+    let mut editor = proposed_patch(&stage, &model, 1);
+    assert_eq!(decide(&mut editor, "2", "keep", None), "done");
+    editor.wait_ended();
+    assert_eq!(editor.text("b.txt"), "alpha\n2\n");
+    assert!(!stage.path("c.txt").exists());
 }

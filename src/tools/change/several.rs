@@ -55,18 +55,33 @@ pub fn prepared(cx: &ToolContext, title: String, changes: Vec<Change>) -> Prepar
     }
 }
 
-/// The same with the parts that the user keeps.
+/// The same with the parts that the user keeps. A moved file is decided about at its new place
+/// only, or its text could be rejected there and deleted here.
 fn reviewable(title: &str, changes: &[Change]) -> Reviewable {
-    let files = changes.iter().map(Change::proposed).collect();
+    let decided = changes.iter().filter(|change| !change.moves);
+    let files = decided.map(Change::proposed).collect();
     let (title, changes) = (title.to_owned(), changes.to_vec());
     Reviewable::new(files, move |cx, plans| {
-        let revised = changes.into_iter().zip(plans).map(|(change, plan)| Change {
-            delete: change.delete && plan.result().len_bytes() == 0,
-            plan,
-            ..change
-        });
-        let kept = revised.filter(|change| !change.plan.hunks.is_empty());
-        prepared(cx, title, kept.collect())
+        let mut plans = plans.into_iter();
+        let mut kept: Vec<Change> = Vec::new();
+        let mut rejected = false;
+        for change in changes {
+            if change.moves {
+                kept.extend((!rejected).then_some(change));
+                continue;
+            }
+            let plan = plans.next().unwrap_or_else(|| change.plan.clone());
+            // A file without text has no place to decide about.
+            rejected = plan.hunks.is_empty() && !change.plan.hunks.is_empty();
+            let delete = change.delete && plan.result().len_bytes() == 0;
+            let revised = Change {
+                delete,
+                plan,
+                ..change
+            };
+            kept.extend((!rejected).then_some(revised));
+        }
+        prepared(cx, title, kept)
     })
 }
 
