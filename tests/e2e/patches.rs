@@ -246,3 +246,41 @@ fn without_an_editor_a_patch_creates_moves_and_deletes_files() {
     );
     assert!(!stage.path("a.txt").exists() && !stage.path("c.txt").exists());
 }
+
+/// INV-2: which files are open is decided when each is changed, not when the call is planned.
+#[test]
+fn a_file_that_the_user_opens_while_the_call_runs_is_changed_in_its_buffer() {
+    let (model, stage) = (model(THREE), stage(TEXT));
+    let closed = json!({ "closedFiles": "disk" });
+    let mut editor = stage.launch(&model).user_setting("edits", closed).start();
+    editor.open("a.txt");
+    editor.before_edit(|editor| {
+        editor.open("b.txt");
+        editor.prepend("b.txt", "mine\n");
+    });
+    let turn = editor.run("shorten");
+    assert_eq!(turn.statuses(), ["completed"; 4], "{}", turn.text());
+    assert_eq!(editor.text("b.txt"), "mine\nalpha\nb\n");
+    assert_eq!(stage.read("b.txt"), "alpha\nbeta\n");
+    assert!(!stage.path("c.txt").exists());
+}
+
+/// The same between the approval and the change, where the user typed into the place.
+#[test]
+fn typing_into_a_file_that_was_opened_meanwhile_is_a_conflict_and_no_file_changes() {
+    let (model, stage) = (model(THREE), stage(TEXT));
+    let closed = json!({ "closedFiles": "disk" });
+    let launch = stage.launch(&model).setting("approvals", json!("ask"));
+    let mut editor = launch.user_setting("edits", closed).start();
+    editor.approvals(&[Approval::Allow]);
+    editor.before_approval(|editor| {
+        editor.open("b.txt");
+        editor.replace("b.txt", "beta", "gamma");
+    });
+    let turn = editor.run("shorten");
+    assert_eq!(turn.statuses()[3], "failed");
+    assert_eq!(editor.text("b.txt"), "alpha\ngamma\n");
+    let texts = (stage.read("a.txt"), stage.read("b.txt"));
+    assert_eq!(texts, ("one\ntwo\n".into(), "alpha\nbeta\n".into()));
+    assert!(stage.path("c.txt").exists());
+}

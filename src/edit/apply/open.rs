@@ -15,7 +15,8 @@ use super::sent_edit::Sent;
 use super::{disk, wait};
 use crate::edit::lanes::Lane;
 use crate::edit::rebase::Conflict;
-use crate::workspace::{Document, SyncState};
+use crate::workspace::document::text_before;
+use crate::workspace::{Change, Document, SyncState};
 
 /// How often an edit is sent at most, including the first time.
 const TRIES: usize = 3;
@@ -120,6 +121,13 @@ fn refusal(job: &EditJob, refused: &[Sent], reason: String) -> Outcome {
     Outcome::Refused { reason }
 }
 
+/// The changes since the client opened the file with the text that the plan was made on.
+fn since_base_was_opened(job: &EditJob, document: &Document) -> Option<Vec<Change>> {
+    let (_, mut changes) = job.workspace.changes_since_open(&job.located.uri)?;
+    changes.retain(|change| change.revision <= document.revision);
+    (text_before(&document.rope, &changes) == job.plan.base).then_some(changes)
+}
+
 /// Places the plan in the current text. Nothing is sent unless every byte that a hunk replaces is
 /// the one that the model saw.
 pub(super) fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
@@ -138,7 +146,7 @@ pub(super) fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
     }
     let changes = match job.base_revision {
         Some(revision) => job.workspace.changes_since(&job.located.uri, revision),
-        None => None,
+        None => since_base_was_opened(job, &document),
     };
     let (hunks, rebased) = rebased_hunks(&job.plan, &document.rope, changes.as_deref())
         .map_err(|conflict| job.conflict(conflict, document.rope.clone()))?;

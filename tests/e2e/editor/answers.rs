@@ -62,6 +62,8 @@ pub struct Script {
     /// Edit requests of either kind, in order.
     pub edits: Vec<Value>,
     pub before_edit: VecDeque<Hook>,
+    /// The same for approvals by our own request.
+    pub before_approval: VecDeque<Hook>,
     /// The creation of a progress is answered late, by the story.
     pub slow_progress: bool,
     /// Formats a text before it is saved.
@@ -92,8 +94,8 @@ pub struct Script {
 impl Script {
     /// Scripted answers that were never used.
     pub fn leftover(&self) -> Option<String> {
-        let count =
-            self.approvals.len() + self.before_edit.len() + self.reactions.len() + self.picks.len();
+        let hooks = self.before_edit.len() + self.before_approval.len();
+        let count = self.approvals.len() + hooks + self.reactions.len() + self.picks.len();
         let answers = (&self.approvals, &self.reactions);
         (count > 0).then(|| format!("{answers:?} was never asked for"))
     }
@@ -113,6 +115,11 @@ impl Editor {
     /// Lets the user do something just before the next edit is handled.
     pub fn before_edit(&mut self, act: impl FnOnce(&mut Editor) + 'static) {
         self.script.before_edit.push_back(Box::new(act));
+    }
+
+    /// Lets the user do something just before the next approval is answered.
+    pub fn before_approval(&mut self, act: impl FnOnce(&mut Editor) + 'static) {
+        self.script.before_approval.push_back(Box::new(act));
     }
 
     /// Scripts the answer to the next query.
@@ -209,6 +216,9 @@ impl Editor {
 
     fn approve(&mut self, id: Value, params: &Value) {
         let answer = self.next_approval(params);
+        if let Some(act) = self.script.before_approval.pop_front() {
+            act(self);
+        }
         let kind = match answer {
             Approval::Allow | Approval::WrongHash => "allowOnce",
             Approval::AllowSession => "allowSession",
