@@ -180,8 +180,8 @@ story("unknown subcommands and settings are named with those that there are", fu
   vim.cmd("Interline nonsense")
   assert(project.notices[1].message:find("ask, cancel", 1, true))
   local ok, reason = pcall(require("interline").setup, { comand = {} })
-  assert(not ok and reason:find("known: cmd", 1, true), reason)
-  same({ "mode", "model" }, vim.fn.getcompletion("Interline m", "cmdline"))
+  assert(not ok and reason:find("known: clipboard, cmd", 1, true), reason)
+  same({ "mcp", "mode", "model" }, vim.fn.getcompletion("Interline m", "cmdline"))
 end)
 
 story("the Visual mode selection is sent as the selection", function()

@@ -113,7 +113,7 @@ story("without a model the first prompt and the health check say what to do", fu
   ada:sees("No API key found")
   ada:keep("20-no-model")
   ada:command("Interline ask")
-  ada:sees("<C-s> or <CR> sends")
+  ada:sees("<C-s> sends")
   ada:sees("hello")
   ada:escape()
   ada:command("quit")

@@ -332,7 +332,7 @@ story("one file of a turn is reverted, and one tool call from its line in the an
   end)
   vim.fn.search("^- ✓ Read a.txt")
   vim.cmd("normal u")
-  noticed("no call that changed files is on this line")
+  noticed("nothing to revert on this line")
 end)
 
 story("a revert leaves what the user changed, and says so in one sentence", function()

@@ -52,7 +52,8 @@ story("an untrusted folder asks before an edit; a rejected one changes nothing",
   same("endTurn", ended.stopReason, vim.inspect(ended))
   same({ "one", "one" }, texts)
   same("uno", project.text())
-  assert(chat.text():find("-one\n+uno", 1, true), "the approval shows the diff:\n" .. chat.text())
+  local calls = "- ✗ Edit a.txt (rejected)\n- ✓ Edit a.txt (+1 −1)\n"
+  assert(chat.text():find(calls, 1, true), chat.text())
 end)
 
 story("a command runs only when it is allowed, and unsaved text is written first", function()

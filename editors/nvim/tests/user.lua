@@ -48,7 +48,7 @@ function M.start(options)
     vim.fn.writefile(vim.split(setup, "\n"), init)
     vim.list_extend(command, { "--clean", "-i", "NONE", "-u", init })
   end
-  local user = setmetatable({ socket = socket }, User)
+  local user = setmetatable({ socket = socket, requests = {} }, User)
   local screen = vim.list_extend(vim.split(vim.env.NVIM_COMMAND, " "), { "--server", socket, "--remote-ui" })
   local unpacked = (vim.env.VIMRUNTIME or "") .. "/../../../lib/nvim"
   if vim.fn.isdirectory(unpacked .. "/parser") == 1 then
@@ -61,6 +61,10 @@ function M.start(options)
   user.core = vim.fn.jobstart(command, {
     cwd = options.cwd,
     env = home,
+    -- Where an older Neovim writes what is meant for the terminal.
+    on_stderr = function(_, data)
+      table.insert(user.requests, table.concat(data, "\n"))
+    end,
     on_exit = function(_, code)
       user.ended = code
     end,
@@ -81,6 +85,12 @@ function User:attach(command, home)
   vim.o.laststatus, vim.o.showtabline = 0, 0
   self.buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_win_set_buf(0, self.buffer)
+  vim.api.nvim_create_autocmd("TermRequest", {
+    buffer = self.buffer,
+    callback = function(event)
+      table.insert(self.requests, type(event.data) == "table" and event.data.sequence or event.data)
+    end,
+  })
   if vim.fn.has("nvim-0.11") == 1 then
     self.job = vim.fn.jobstart(command, { env = home, term = true })
   else
@@ -101,6 +111,7 @@ function User:lua(code, ...)
   return vim.fn.rpcrequest(self.channel, "nvim_exec_lua", code, { ... })
 end
 
+--- `requests`: what Neovim asked of the terminal by escape sequences.
 function User:mode()
   return vim.fn.rpcrequest(self.channel, "nvim_get_mode").mode
 end

@@ -43,6 +43,11 @@ local function choice_of(approval, kind)
   end
 end
 
+--- Whether trusting the folder would spare the user this question.
+local function can_trust(approval)
+  return approval.server.trusted == false and approval.params.subject.kind == "edit"
+end
+
 local function more()
   return #waiting > 1 and (" · %d more wait"):format(#waiting - 1) or ""
 end
@@ -63,6 +68,9 @@ local function footer(approval)
     end
   end
   if inside then
+    if can_trust(approval) then
+      table.insert(parts, math.min(2, #parts + 1), "t trust folder")
+    end
     return table.concat(vim.list_extend(parts, { "f reject with feedback", "q later" }), " · ") .. more()
   end
   return ":Interline " .. table.concat(vim.list_extend(parts, { "approvals (goes here)" }), " · ") .. more()
@@ -139,6 +147,7 @@ local function settle(approval, answer)
   if done then
     done(answer)
   end
+  require("interline.bar").refresh(approval.server)
   vim.schedule(function()
     show_next(inside)
   end)
@@ -194,6 +203,16 @@ local function map_keys(approval)
   end
   map("f", "reject with feedback", function()
     reject_with_words(approval)
+  end)
+  if can_trust(approval) then
+    map("t", "trust the folder and allow", function()
+      require("interline.turn").trust("trust", function()
+        pick(approval, "allowOnce")
+      end, approval.server)
+    end)
+  end
+  map("g?", "what the keys do", function()
+    say.info(footer(approval), approval.server)
   end)
   map("q", "decide later", later)
   map("<Esc>", "decide later", later)
@@ -275,7 +294,7 @@ end
 --- open either, it was not seen, and cannot be allowed.
 local function show_in_chat(approval, reason)
   local chat, lines = chats.of(approval.server), written(approval.server, approval.params)
-  if not vim.endswith(chat:text(), table.concat(lines, "\n")) then
+  if not vim.endswith(chat:body(), table.concat(lines, "\n")) then
     chat:lines(lines)
   end
   chat:open()
@@ -301,7 +320,7 @@ function M.show(approval, focus)
     groups = page.groups,
     enter = focus,
     -- Wide enough for every footer, so that it does not change its size with them.
-    least = choice_of(approval, "allowSession") and 74 or 60,
+    least = choice_of(approval, "allowSession") and 74 or 64,
   })
   if not opened then
     return show_in_chat(approval, reason)
@@ -377,8 +396,11 @@ function M.answer(kind, feedback)
 end
 
 --- How many wait.
-function M.count()
-  return #waiting
+--- @param server? interline.Server only of this one
+function M.count(server)
+  return #vim.tbl_filter(function(approval)
+    return not server or approval.server == server
+  end, waiting)
 end
 
 --- Drops those that are over: answered elsewhere, or their turn ended.
@@ -404,7 +426,10 @@ end
 --- Neovim runs this in a coroutine: the answer may come later. Only what the user chose is
 --- allowed; anything else is a rejection, and the model learns that nothing happened.
 function M.request(server, params)
-  chats.of(server):lines(written(server, params))
+  if not chats.of(server).marks[params.itemId] then
+    -- No call's line stands for it there.
+    chats.of(server):lines(written(server, params))
+  end
   local routine, result = assert(coroutine.running()), nil
   table.insert(waiting, {
     server = server,
@@ -416,6 +441,7 @@ function M.request(server, params)
       end
     end,
   })
+  require("interline.bar").refresh(server)
   vim.api.nvim_exec_autocmds("User", { pattern = "InterlineAsks", modeline = false, data = params })
   show_next()
   if not result then

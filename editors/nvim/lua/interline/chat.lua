@@ -1,5 +1,6 @@
---- The window of answers: one scratch buffer for each root folder, that text streams into. What
---- streams is gathered and written a few times a second, so that typing never waits for it.
+--- The chat window: one scratch buffer for each root folder. Text streams into it, collected and
+--- written a few times a second, so that typing never waits for it. Below the text is the tail:
+--- lines that change in place (running output, a retry, the plan, queued prompts).
 local config = require("interline.config")
 
 local Chat = {}
@@ -17,15 +18,36 @@ local FLUSH_MS = 40
 --- @field timer uv.uv_timer_t?
 --- @field marks table<string, integer> extmark of the line that an item has
 --- @field details table<integer, table> what stands behind a line, by its extmark
---- @field bar string
---- @field streamed table<string, boolean> items whose text has begun to stream
---- @field prompted boolean? the prompt of the turn was shown
+--- @field bar interline.Bar
+--- @field open_items table<string, integer> items of the current attempt of a step, with the extmark of
+--- their beginning: the next attempt repeats them
+--- @field sections table<string, {lines: string[], detail: table?}> of the tail
+--- @field tail integer lines of the tail in the buffer
+--- @field tail_details table<integer, table> by the line's place in the tail
+--- @field changed_tail boolean? it is not written yet
+--- @field turn interline.ShownTurn? the turn that is being shown
 
 --- @type table<string, interline.Chat>
 local chats = {}
 local latest = nil
 
 local namespace = vim.api.nvim_create_namespace("interline-chat")
+local hints = vim.api.nvim_create_namespace("interline-chat-hints")
+
+--- Sections of the tail, from above.
+local SECTIONS = { "output", "retry", "plan", "queue" }
+
+local function fresh()
+  return {
+    pending = {},
+    marks = {},
+    details = {},
+    open_items = {},
+    sections = {},
+    tail = 0,
+    tail_details = {},
+  }
+end
 
 --- @param server {root: string}
 --- @return interline.Chat
@@ -33,7 +55,7 @@ function M.of(server)
   local root = server.root or vim.fn.getcwd()
   local chat = chats[root]
   if not chat then
-    chat = setmetatable({ root = root, pending = {}, marks = {}, details = {}, bar = "", streamed = {} }, Chat)
+    chat = setmetatable(vim.tbl_extend("force", fresh(), { root = root, bar = { parts = {} } }), Chat)
     chats[root] = chat
   end
   latest = chat
@@ -65,7 +87,8 @@ function Chat:ensure()
   if self.buffer and vim.api.nvim_buf_is_loaded(self.buffer) then
     return self.buffer
   end
-  self.marks, self.details = {}, {}
+  self.marks, self.details, self.open_items, self.tail, self.tail_details = {}, {}, {}, 0, {}
+  self.changed_tail = next(self.sections) ~= nil
   local buffer = vim.api.nvim_create_buf(false, true)
   self.buffer = buffer
   vim.bo[buffer].bufhidden = "hide"
@@ -81,14 +104,20 @@ function Chat:ensure()
   return buffer
 end
 
+--- The row of the text's last line.
+function Chat:last()
+  return vim.api.nvim_buf_line_count(self.buffer) - self.tail - 1
+end
+
 --- Changes the buffer, and keeps the end in view where it was in view before.
 function Chat:change(callback)
   local buffer = self:ensure()
-  local count = vim.api.nvim_buf_line_count(buffer)
+  local last = self:last()
   local following = vim.tbl_filter(function(window)
-    return vim.api.nvim_win_get_cursor(window)[1] >= count
+    return vim.api.nvim_win_get_cursor(window)[1] > last
   end, vim.fn.win_findbuf(buffer))
   vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_clear_namespace(buffer, hints, 0, -1)
   local ok, err = pcall(callback, buffer)
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].modified = false
@@ -100,28 +129,50 @@ function Chat:change(callback)
   end
 end
 
---- Writes what was gathered.
+--- Writes the tail again.
+local function write_tail(self, buffer)
+  local lines = {}
+  self.tail_details = {}
+  for _, name in ipairs(SECTIONS) do
+    local section = self.sections[name]
+    if section then
+      table.insert(lines, "")
+      for _, line in ipairs(section.lines) do
+        table.insert(lines, line)
+        self.tail_details[#lines] = section.detail
+      end
+    end
+  end
+  local from = self:last() + 1
+  vim.api.nvim_buf_set_lines(buffer, from, -1, true, lines)
+  self.tail, self.changed_tail = #lines, nil
+end
+
+--- Writes what was collected.
 function Chat:flush()
   if self.timer then
     self.timer:close()
     self.timer = nil
   end
-  if #self.pending == 0 then
+  if #self.pending == 0 and not self.changed_tail then
     return
   end
   local text = table.concat(self.pending)
   self.pending = {}
   self:change(function(buffer)
-    local row = vim.api.nvim_buf_line_count(buffer) - 1
-    local last = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
-    local lines = vim.split(text, "\n", { plain = true })
-    vim.api.nvim_buf_set_text(buffer, row, #last, row, #last, lines)
+    if text ~= "" then
+      local row = self:last()
+      local last = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+      local lines = vim.split(text, "\n", { plain = true })
+      vim.api.nvim_buf_set_text(buffer, row, #last, row, #last, lines)
+    end
+    if self.changed_tail then
+      write_tail(self, buffer)
+    end
   end)
 end
 
---- Appends text to the last line; newlines begin new lines.
-function Chat:append(text)
-  table.insert(self.pending, text)
+local function flush_soon(self)
   if not self.timer then
     self.timer = assert(vim.uv.new_timer())
     self.timer:start(
@@ -134,13 +185,98 @@ function Chat:append(text)
   end
 end
 
---- Appends whole lines; a line may hold newlines.
-function Chat:lines(lines)
-  self:append("\n" .. table.concat(lines, "\n"))
-  self:flush()
+--- Appends text to the last line; newlines begin new lines.
+function Chat:append(text)
+  table.insert(self.pending, text)
+  flush_soon(self)
 end
 
---- One line for an item, that changes with it; `detail` is what the line stands for.
+--- Replaces a section of the tail; without lines it is removed.
+--- @param name "output"|"retry"|"plan"|"queue"
+--- @param lines? string[]
+--- @param detail? table what is behind its lines
+function Chat:section(name, lines, detail)
+  if lines or self.sections[name] then
+    self.sections[name] = lines and { lines = lines, detail = detail } or nil
+    self.changed_tail = true
+    flush_soon(self)
+  end
+end
+
+local function put_mark(self, row, column, id)
+  return vim.api.nvim_buf_set_extmark(self.buffer, namespace, row, column, { id = id, right_gravity = false })
+end
+
+--- Appends whole lines; a line may contain newlines.
+--- @param lines string[]
+--- @param details? table<integer, table> what is behind a line, by its index
+function Chat:lines(lines, details)
+  self:flush()
+  self:ensure()
+  local first, skipped = self:last() + 1, 0
+  if vim.api.nvim_buf_get_lines(self.buffer, first - 1, first, true)[1] == "" then
+    -- A blank line is there already, or the text begins with these lines.
+    first = first == 1 and 0 or first
+    while lines[skipped + 1] == "" do
+      skipped = skipped + 1
+    end
+    lines = vim.list_slice(lines, skipped + 1)
+  end
+  self:append((first > 0 and "\n" or "") .. table.concat(lines, "\n"))
+  self:flush()
+  for key, detail in pairs(details or {}) do
+    local index = key - skipped
+    local before = table.concat(vim.list_slice(lines, 1, index - 1), "\n") .. (index > 1 and "\n" or "")
+    self.details[put_mark(self, first + select(2, before:gsub("\n", "")), 0)] = detail
+  end
+end
+
+--- Notes that an item begins at the end of the text.
+function Chat:begin(id)
+  self:flush()
+  local buffer = self:ensure()
+  local row = self:last()
+  local last = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+  self.open_items[id] = put_mark(self, row, #last)
+end
+
+--- Notes that what was shown is final.
+function Chat:settle()
+  self.open_items = {}
+end
+
+--- Removes the items that are not final, and everything after the first of them.
+function Chat:drop_open_items()
+  if not next(self.open_items) then
+    return
+  end
+  self:flush()
+  local first
+  for _, mark in pairs(self.open_items) do
+    local at = vim.api.nvim_buf_get_extmark_by_id(self.buffer, namespace, mark, {})
+    if at[1] and (not first or at[1] < first[1] or at[1] == first[1] and at[2] < first[2]) then
+      first = at
+    end
+  end
+  self.open_items = {}
+  if not first then
+    return
+  end
+  self:change(function(buffer)
+    local row = self:last()
+    local width = #vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+    for id, mark in pairs(self.marks) do
+      local at = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, mark, {})
+      if at[1] and at[1] > first[1] then
+        vim.api.nvim_buf_del_extmark(buffer, namespace, mark)
+        self.marks[id], self.details[mark] = nil, nil
+      end
+    end
+    vim.api.nvim_buf_set_text(buffer, first[1], first[2], row, width, {})
+  end)
+end
+
+--- One line for an item, which changes with it; `detail` is what is behind the line.
 function Chat:item(id, line, detail)
   self:flush()
   self:change(function(buffer)
@@ -152,22 +288,44 @@ function Chat:item(id, line, detail)
       local old = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
       vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { line })
     else
-      local last = vim.api.nvim_buf_get_lines(buffer, -2, -1, true)[1]
+      row = self:last()
+      local last = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
       local apart = last ~= "" and not vim.startswith(last, "- ")
-      vim.api.nvim_buf_set_lines(buffer, -1, -1, true, apart and { "", line } or { line })
-      row = vim.api.nvim_buf_line_count(buffer) - 1
+      local added = apart and { "", line } or { line }
+      vim.api.nvim_buf_set_lines(buffer, row + 1, row + 1, true, added)
+      row = row + #added
     end
-    self.marks[id] = vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, { id = mark, right_gravity = false })
+    self.marks[id] = put_mark(self, row, 0, mark)
     self.details[self.marks[id]] = detail
   end)
 end
 
---- What stands behind the line under the cursor.
-function Chat:detail()
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+--- What is behind a line.
+--- @param row? integer default: of the cursor
+function Chat:detail(row)
+  row = row or vim.api.nvim_win_get_cursor(0)[1] - 1
+  local last = self:last()
+  if row > last then
+    return self.tail_details[row - last]
+  end
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(self.buffer, namespace, { row, 0 }, { row, -1 }, {})) do
     if self.details[mark[1]] then
       return self.details[mark[1]]
+    end
+  end
+end
+
+--- The turn whose prompt is shown after that of this one.
+--- @return string?
+function Chat:turn_after(turn)
+  local found = false
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(self:ensure(), namespace, 0, -1, {})) do
+    local detail = self.details[mark[1]]
+    if detail and detail.prompt then
+      if found then
+        return detail.turn
+      end
+      found = detail.turn == turn
     end
   end
 end
@@ -178,31 +336,119 @@ function Chat:text()
   return table.concat(vim.api.nvim_buf_get_lines(self:ensure(), 0, -1, true), "\n")
 end
 
---- Clears the text.
+--- The text without the tail.
+function Chat:body()
+  self:flush()
+  return table.concat(vim.api.nvim_buf_get_lines(self:ensure(), 0, self:last() + 1, true), "\n")
+end
+
+--- Clears the text and the tail.
 function Chat:clear()
-  self.pending, self.marks, self.details = {}, {}, {}
-  self:change(function(buffer)
+  local buffer = self:ensure()
+  for key, value in pairs(fresh()) do
+    self[key] = value
+  end
+  self.turn = nil
+  self:change(function()
     vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
     vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
   end)
 end
 
-local function dress(window, bar)
-  -- Cut at its end, not at its start.
-  vim.wo[window][0].winbar = bar:gsub("%%", "%%%%") .. "%<"
+--- The end of `text` is left out where it is wider than `width`.
+local function fit(text, width)
+  if vim.fn.strdisplaywidth(text) <= width then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, math.max(width - 1, 0)) .. "…"
 end
 
---- Says above the text what the session is and does.
+local function literal(text)
+  return (text:gsub("%%", "%%%%"))
+end
+
+--- The bar of a window, in which what is less urgent is left out where it does not fit.
+local function dress(chat, window)
+  local bar, width = chat.bar, vim.api.nvim_win_get_width(window)
+  local own = vim.w[window].interline_statusline
+  local parts = vim.list_extend(vim.deepcopy(bar.parts), { bar.title })
+  local function drop(part)
+    if vim.fn.strdisplaywidth(table.concat(parts, " · ")) > width then
+      parts = vim.tbl_filter(function(each)
+        return each ~= part
+      end, parts)
+    end
+  end
+  drop(bar.title)
+  for _, part in ipairs(own and bar.foot or {}) do
+    -- It is in the line below the text too.
+    drop(part)
+  end
+  drop("trusted")
+  drop("idle")
+  drop("agent")
+  -- Truncated at its end, not at its beginning.
+  vim.wo[window][0].winbar = literal(table.concat(parts, " · ")) .. "%<"
+  if own then
+    local foot = table.concat(bar.foot or {}, " · ")
+    local name = fit(bar.title or vim.fs.basename(chat.root), width - vim.fn.strdisplaywidth(foot) - 12)
+    vim.wo[window][0].statusline = literal(foot ~= "" and name .. " · " .. foot or name) .. "%=%l/%L "
+  end
+end
+
+--- @class interline.Bar
+--- @field parts string[] what the session is and does
+--- @field foot string[]? what is repeated below the text
+--- @field title string?
+
+--- Shows above the text what the session is and does.
+--- @param bar interline.Bar
 function Chat:title(bar)
   self.bar = bar
   if self.buffer and vim.api.nvim_buf_is_valid(self.buffer) then
     for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
-      dress(window, bar)
+      dress(self, window)
     end
   end
 end
 
---- Opens the window of answers without leaving the present one.
+--- Columns of a window that is as high as the screen: half of it at most.
+local function width()
+  local wanted, columns = config.get().width, vim.o.columns
+  if wanted then
+    return math.max(math.floor(wanted < 1 and columns * wanted or wanted), 20)
+  end
+  return math.floor(math.min(math.max(columns * 0.4, 60), columns / 2))
+end
+
+local WELCOME = {
+  "Ask about this project:",
+  "",
+  "  i   write a prompt",
+  "  @   in it attaches a file",
+  "  /   at its beginning runs a skill",
+  "  g?  lists the keys of this window",
+  "",
+  ":Interline model  chooses the model",
+  ":Interline trust  asks less in this",
+  "                  folder",
+  ":checkhealth interline  checks the",
+  "                        installation",
+}
+
+--- What to do first, in a chat without text.
+local function welcome(buffer)
+  local empty = vim.api.nvim_buf_line_count(buffer) == 1 and vim.api.nvim_buf_get_lines(buffer, 0, 1, true)[1] == ""
+  vim.api.nvim_buf_clear_namespace(buffer, hints, 0, -1)
+  if empty then
+    local lines = vim.tbl_map(function(line)
+      return { { line, "Comment" } }
+    end, WELCOME)
+    vim.api.nvim_buf_set_extmark(buffer, hints, 0, 0, { virt_lines = lines })
+  end
+end
+
+--- Opens the chat window without leaving the current one.
 function Chat:open()
   local buffer = self:ensure()
   if vim.fn.bufwinid(buffer) ~= -1 then
@@ -216,14 +462,18 @@ function Chat:open()
   end
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, buffer)
+  if vim.api.nvim_win_get_width(window) < vim.o.columns - 10 then
+    vim.api.nvim_win_set_width(window, width())
+  end
   for option, value in pairs({ wrap = true, linebreak = true, number = false, relativenumber = false, spell = false }) do
     vim.wo[window][0][option] = value
   end
   if vim.go.statusline == "" or vim.go.statusline:find("%<%f", 1, true) then
     -- Neovim's own would show the end of a long name; what the user or a plugin set stays.
-    vim.wo[window][0].statusline = "Interline: " .. vim.fs.basename(self.root):gsub("%%", "%%%%") .. "%=%l/%L "
+    vim.w[window].interline_statusline = true
   end
-  dress(window, self.bar)
+  dress(self, window)
+  welcome(buffer)
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
   vim.api.nvim_set_current_win(here)
 end

@@ -18,6 +18,9 @@ local M = {}
 --- @field turn string? the running turn
 --- @field turn_session string? its session
 --- @field about table? what the server says of the session
+--- @field context integer? tokens of the last request and its answer
+--- @field trusted boolean? the user trusts the root
+--- @field changed_turn string? the last turn that changed files
 --- @field sent table[]? prompts that have not begun
 --- @field reported table<string, string>? hashes of the diagnostics that were sent
 --- @field stopping boolean? it was asked to end
@@ -96,7 +99,7 @@ local function handlers(server)
     ["interline/turn/event"] = with(events.event),
     ["interline/turn/ended"] = with(events.ended),
     ["interline/session/didChange"] = with(events.session),
-    ["interline/status/didChange"] = function() end,
+    ["interline/status/didChange"] = with(require("interline.bar").ask_trust),
     ["interline/review/didChange"] = with(require("interline.marks").changed),
     ["workspace/applyEdit"] = with(require("interline.edit").workspace),
     ["interline/edit/apply"] = with(require("interline.edit").apply),
@@ -144,10 +147,30 @@ local function ended(server, code, signal)
     require("interline.compose").give_back(server.root, text)
   end
   server.turn = nil
-  chat:title(server.stopping and "stopped" or "the server ended; :Interline restart")
+  require("interline.transcript").calm(chat)
+  for _, section in ipairs({ "output", "plan", "queue" }) do
+    chat:section(section)
+  end
+  chat:title({ parts = { server.stopping and "stopped" or "the server ended; :Interline restart" } })
   for _, callback in ipairs(server.stopping or {}) do
     callback()
   end
+end
+
+--- Opens the prompt window about the lines of a code action.
+local function chat_about(server, argument, action)
+  local range = type(argument) == "table" and argument.range
+  local lines = range and { range.start.line + 1, range["end"].line + 1 } or nil
+  if lines and lines[2] > lines[1] and range["end"].character == 0 then
+    lines[2] = lines[2] - 1
+  end
+  local buffer = action and action.bufnr
+  local window = buffer and vim.fn.bufwinid(buffer)
+  if window and window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  end
+  require("interline.chat").of(server):open()
+  require("interline.compose").open({ root = server.root, lines = lines })
 end
 
 local function options(server)
@@ -177,6 +200,12 @@ local function options(server)
     -- Every change is sent at once: edits name versions, and an answer may not overtake a change.
     flags = { debounce_text_changes = 0 },
     handlers = handlers(server),
+    -- Of the code action "ask in chat…": the prompt window, instead of a transcript file.
+    commands = {
+      ["interline.chat"] = function(command, action)
+        chat_about(server, (command.arguments or {})[1], action)
+      end,
+    },
     on_init = function()
       server.ready = true
       for _, callback in ipairs(server.waiting) do
@@ -184,6 +213,7 @@ local function options(server)
       end
       server.waiting = {}
       vim.schedule(function()
+        require("interline.bar").ask_trust(server)
         require("interline.diagnostics").changed(server)
         require("interline.languages").watch(assert(vim.lsp.get_client_by_id(server.id)), "interline-" .. server.id)
       end)
@@ -261,6 +291,7 @@ local function watch(server)
     require("interline.diagnostics").changed(server)
   end)
   require("interline.idle").watch()
+  require("interline.notify").watch()
 end
 
 local function launch(server)
@@ -320,8 +351,9 @@ end
 function M.root(buffer)
   buffer = buffer or vim.api.nvim_get_current_buf()
   local chat = require("interline.chat").at(buffer)
-  if chat then
-    return chat.root
+  local root = chat and chat.root or require("interline.compose").root(buffer)
+  if root then
+    return root
   elseif not is_file(buffer) and latest then
     return latest
   end

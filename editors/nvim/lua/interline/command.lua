@@ -7,7 +7,7 @@ local function ask(busy)
     if text ~= "" then
       return require("interline.turn").ask(text, lines, busy)
     end
-    require("interline.compose").open(lines, busy)
+    require("interline.compose").open({ lines = lines, busy = busy })
   end
 end
 
@@ -16,13 +16,22 @@ local function usage(words)
   vim.notify("interline: " .. words, vim.log.levels.ERROR)
 end
 
-local function named(key, words)
+--- Without a value the user chooses from a list.
+local function named(key)
   return function(value)
     if value == "" then
-      return usage(words)
+      return require("interline.choose").pick(key)
     end
     require("interline.turn").configure({ [key] = value })
   end
+end
+
+local function mcp(words)
+  local action, server = words:match("^(%S+)%s*(.-)$")
+  if action ~= "login" and action ~= "logout" then
+    return usage(":Interline mcp login|logout [SERVER]")
+  end
+  require("interline.mcp")[action](server)
 end
 
 local function open()
@@ -109,7 +118,7 @@ local subcommands = {
   undo = { run = decide("reject"), words = { "all" }, bang = true },
   review = {
     run = function()
-      require("interline.review").list()
+      require("interline.review").list({})
     end,
   },
   revert = {
@@ -129,9 +138,48 @@ local subcommands = {
       require("interline.revert").redo()
     end,
   },
-  mode = { run = named("mode", ":Interline mode agent|ask|plan"), words = { "agent", "ask", "plan" } },
+  changes = {
+    run = function()
+      require("interline.review").list_turn()
+    end,
+  },
+  queue = {
+    run = function()
+      require("interline.queue").pick()
+    end,
+  },
+  fork = {
+    run = function()
+      require("interline.fork").all()
+    end,
+  },
+  compact = {
+    run = function(focus)
+      require("interline.turn").compact(focus)
+    end,
+  },
+  export = {
+    run = function(name)
+      require("interline.sessions").export(name)
+    end,
+    files = true,
+  },
+  delete = {
+    run = function()
+      require("interline.sessions").delete()
+    end,
+  },
+  image = {
+    run = function(path)
+      require("interline.compose").image(path)
+    end,
+    files = true,
+  },
+  mcp = { run = mcp, words = { "login", "logout" } },
+  thinking = { run = named("thinking"), words = { "off", "low", "medium", "high" } },
+  mode = { run = named("mode"), words = { "agent", "ask", "plan" } },
   model = {
-    run = named("model", ":Interline model PROVIDER/ID"),
+    run = named("model"),
     words = function()
       return require("interline.client").models()
     end,
@@ -165,6 +213,9 @@ local function names()
 end
 
 function M.run(command)
+  if command.args == "" then
+    return open()
+  end
   local name, rest = command.args:match("^(%S+)%s*(.-)%s*$")
   local plain = (name or ""):gsub("!$", "")
   local bang = plain ~= name and subcommands[plain] ~= nil and subcommands[plain].bang == true
@@ -186,6 +237,9 @@ function M.complete(lead, line)
     choices = names()
   elseif #words == 3 and subcommands[words[2]] then
     local known = subcommands[words[2]].words
+    if subcommands[words[2]].files then
+      return vim.fn.getcompletion(lead, "file")
+    end
     choices = vim.deepcopy(type(known) == "function" and known() or known or {})
   end
   return vim.tbl_filter(function(choice)

@@ -8,6 +8,11 @@ local M = {}
 --- @field filetypes? string[] attach only to these; default: every normal buffer
 --- @field split? string command that opens the window of answers
 --- @field take_focus? boolean what asks may take the cursor from a user at rest
+--- @field width? number columns of the chat window, or below 1 a part of the screen
+--- @field prefix? string keys that begin the default maps; without it no keys are mapped
+--- @field complete? boolean show completions automatically in the prompt window
+--- @field clipboard? string[] command that prints the clipboard's image
+--- @field notify? {how?: string, when?: string} notifications of the terminal
 --- @field review? {marks?: boolean, keys?: boolean} how changes are shown in buffers
 
 local defaults = {
@@ -16,7 +21,12 @@ local defaults = {
   env = nil,
   filetypes = nil,
   split = "botright vsplit",
+  width = nil,
   take_focus = true,
+  prefix = nil,
+  complete = true,
+  clipboard = nil,
+  notify = nil,
   review = { marks = true, keys = true },
 }
 
@@ -26,7 +36,12 @@ local TYPES = {
   env = "table",
   filetypes = "table",
   split = "string",
+  width = "number",
   take_focus = "boolean",
+  prefix = "string",
+  complete = "boolean",
+  clipboard = "table",
+  notify = "table",
   review = "table",
 }
 
@@ -48,6 +63,11 @@ local function wrong(settings)
       return ("%s is a %s and must be a %s"):format(key, type(value), TYPES[key])
     elseif key == "cmd" and type(value[1]) ~= "string" then
       return 'cmd is empty; for example { "interline", "lsp" }'
+    elseif key == "notify" then
+      local reason = require("interline.notify").problem(value)
+      if reason then
+        return reason
+      end
     end
   end
 end
@@ -59,6 +79,9 @@ function M.set(settings)
     error("interline: " .. reason, 0)
   end
   set = settings
+  if settings.prefix then
+    require("interline.maps").set(settings.prefix)
+  end
 end
 
 --- What is wrong with `vim.g.interline`.

@@ -47,7 +47,8 @@ local function layout(options)
     relative = "editor",
     width = width,
     height = height,
-    row = math.max(math.floor((lines - height) / 2), 0),
+    -- Low, so that the lines it is about stay in sight.
+    row = math.max(lines - height - 1, 0),
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
     border = "rounded",

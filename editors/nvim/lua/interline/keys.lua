@@ -1,17 +1,24 @@
---- Keys of the window of answers, and what stands behind its lines.
+--- Keys of the chat window, and what is behind its lines.
 local float = require("interline.float")
+local places = require("interline.places")
+local say = require("interline.say")
 local subject = require("interline.subject")
 local visible = require("interline.visible")
 
 local M = {}
 
 local HELP = {
-  "i     write a prompt",
-  "<CR>  what is behind the line: a call's arguments, output and diff",
-  "u     revert the changes of the line's call, after a preview",
+  "i     write a prompt (also a and o)",
+  "<CR>  on a call: its arguments, output and diff; on a file or a",
+  "      changed file: open it; on \"files changed\": quickfix list",
+  "gf    open the file under the cursor, or of the line's call",
+  "e     edit the prompt above the cursor and send it again",
+  "F     continue in a copy of the session up to that prompt's answer",
+  "K     keep the turn's changes (on \"files changed\" or a file)",
+  "u     revert the line's call, file or turn, after a preview",
   "<C-c> cancel the turn",
   "]]    the next prompt or answer",
-  "[[    the one before",
+  "[[    the previous one",
   "q     close the window",
   "g?    this",
 }
@@ -41,7 +48,11 @@ function M.page(event)
   lines.groups[1] = "InterlineExact"
   local input = event.input
   section(lines, "Arguments", type(input) == "table" and subject.pretty(input) or input)
-  section(lines, event.truncated and "Output (its beginning)" or "Output", event.output)
+  if event.printed then
+    section(lines, "Output until it stopped", (event.printed:gsub("\27%[[%d;?]*%a", "")))
+  else
+    section(lines, event.truncated and "Output (its beginning)" or "Output", event.output)
+  end
   section(lines, "Diff", event.diff, function(line)
     return DIFF[line:sub(1, 1)]
   end)
@@ -49,29 +60,135 @@ function M.page(event)
 end
 
 local function read(title, text, groups)
-  local opened = float.open({ title = title, lines = text, groups = groups, footer = "q close", enter = true })
+  local opened = float.open({ title = title, lines = text, groups = groups, footer = "gf open file · q close", enter = true })
   if opened then
     for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
       vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = opened.buffer, nowait = true, desc = "close" })
     end
   end
+  return opened
 end
 
-local function show_detail(chat)
-  local event = chat:detail()
-  if not event then
-    return require("interline.say").info("nothing is behind this line; g? tells the keys")
+--- The first file that a call changed.
+local function file_of(event)
+  local file = type(event.files) == "table" and event.files[1]
+  if file then
+    return { file = vim.uri_to_fname(file.uri) }
   end
+end
+
+--- The location under the cursor of a call's page: named there, or a line of its diff.
+local function place_in_page(event, root)
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+  local named = places.at(lines[row], column + 1, root)
+  if named then
+    return named
+  end
+  local place = file_of(event)
+  local line = place and places.in_diff(lines, row)
+  for at = line and row or 0, 1, -1 do
+    local name = lines[at]:match("^%+%+%+ b/(.+)$")
+    if name then
+      place.file = root .. "/" .. name
+      break
+    end
+  end
+  if place then
+    place.line = line
+  end
+  return place
+end
+
+local function show_call(chat, event)
   local page = M.page(event)
-  read(visible.line(event.title), page.text, page.groups)
+  local opened = read(visible.line(event.title), page.text, page.groups)
+  if opened then
+    vim.keymap.set("n", "gf", function()
+      local place = place_in_page(event, chat.root)
+      if not place then
+        return say.info("no file is named here")
+      end
+      float.close(opened)
+      places.open(place)
+    end, { buffer = opened.buffer, nowait = true, desc = "Interline: open the file" })
+  end
 end
 
-local function revert_call(chat)
-  local event = chat:detail()
-  if not event or type(event.diff) ~= "string" or event.diff == "" then
-    return require("interline.say").info("no call that changed files is on this line")
+local function server_of(chat)
+  return require("interline.client").of(chat.root)
+end
+
+--- The location under the cursor, or else the first one of its line.
+local function place_here(chat, anywhere)
+  local line, column = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2] + 1
+  return places.at(line, column, chat.root) or anywhere and places.first(line, chat.root) or nil
+end
+
+local function enter(chat)
+  local detail = chat:detail()
+  if detail and detail.queue then
+    return require("interline.queue").pick()
+  elseif detail and detail.more then
+    return require("interline.sessions").show_more()
+  elseif detail and detail.changes then
+    return require("interline.review").list({ turn = detail.changes })
+  elseif detail and detail.file then
+    return places.open_change(server_of(chat), detail.file, detail.turn)
+  elseif detail and detail.title then
+    return show_call(chat, detail)
   end
-  require("interline.revert").call(event.itemId)
+  local place = place_here(chat, true)
+  if place then
+    return places.open(place)
+  end
+  say.info("nothing to open on this line; g? lists the keys")
+end
+
+local function go_to_file(chat)
+  local detail = chat:detail()
+  local place = place_here(chat, true)
+  if place then
+    places.open(place)
+  elseif detail and detail.file then
+    places.open_change(server_of(chat), detail.file, detail.turn)
+  elseif detail and file_of(detail) then
+    places.open(file_of(detail))
+  else
+    say.info("no file is named on this line")
+  end
+end
+
+local function undo(chat)
+  local detail, revert = chat:detail() or {}, require("interline.revert")
+  if detail.changes then
+    revert.turn(nil, detail.changes)
+  elseif detail.file then
+    revert.turn(detail.file, detail.turn)
+  elseif type(detail.diff) == "string" and detail.diff ~= "" then
+    revert.call(detail.itemId)
+  else
+    say.info("nothing to revert on this line; g? lists the keys")
+  end
+end
+
+local function keep(chat)
+  local detail = chat:detail() or {}
+  if detail.changes or detail.file then
+    return require("interline.review").keep_turn(detail.changes or detail.turn, detail.file)
+  end
+  say.info("nothing to keep on this line; g? lists the keys")
+end
+
+--- The prompt at or above the cursor.
+local function prompt_above(chat)
+  for row = vim.api.nvim_win_get_cursor(0)[1] - 1, 0, -1 do
+    local detail = chat:detail(row)
+    if detail and detail.prompt then
+      return detail
+    end
+  end
+  say.info("no prompt is above the cursor")
 end
 
 --- @param chat interline.Chat
@@ -84,17 +201,35 @@ function M.chat(chat)
       require("interline.compose").open()
     end)
   end
-  map("<CR>", "what is behind the line", function()
-    show_detail(chat)
+  map("<CR>", "details of the line, or open its file", function()
+    enter(chat)
   end)
-  map("u", "revert the changes of the line's call", function()
-    revert_call(chat)
+  map("gf", "open the file under the cursor", function()
+    go_to_file(chat)
+  end)
+  map("e", "edit the prompt and send it again", function()
+    local prompt = prompt_above(chat)
+    if prompt then
+      require("interline.fork").edit(chat.root, prompt)
+    end
+  end)
+  map("F", "fork the session after this prompt's answer", function()
+    local prompt = prompt_above(chat)
+    if prompt then
+      require("interline.fork").after(chat, prompt.turn)
+    end
+  end)
+  map("u", "revert the line's call, file or turn", function()
+    undo(chat)
+  end)
+  map("K", "keep the turn's changes", function()
+    keep(chat)
   end)
   map("<C-c>", "cancel the turn", function()
     require("interline.turn").cancel()
   end)
   map("]]", "the next prompt or answer", "<Cmd>silent! call search('^## ', 'W')<CR>")
-  map("[[", "the prompt or answer before", "<Cmd>silent! call search('^## ', 'bW')<CR>")
+  map("[[", "the previous prompt or answer", "<Cmd>silent! call search('^## ', 'bW')<CR>")
   map("q", "close the window", "<Cmd>close<CR>")
   map("g?", "the keys", function()
     read("Keys of this window", HELP)

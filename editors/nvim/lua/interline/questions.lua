@@ -69,6 +69,7 @@ local function ask_next()
     if done then
       done(answer)
     end
+    require("interline.bar").refresh(question.server)
     vim.schedule(ask_next)
   end
   question.answered = answered
@@ -99,6 +100,15 @@ function M.go()
   else
     say.info("no question is open")
   end
+end
+
+--- How many wait for an answer.
+--- @param server? interline.Server only of this one
+function M.count(server)
+  local open = vim.list_extend({ asking }, queue)
+  return #vim.tbl_filter(function(question)
+    return not server or question.server == server
+  end, open)
 end
 
 --- Drops a server's questions that no longer need an answer; `turn`: only this turn's.
@@ -134,6 +144,8 @@ function M.request(server, params)
     end,
   })
   ask_next()
+  require("interline.bar").refresh(server)
+  vim.api.nvim_exec_autocmds("User", { pattern = "InterlineQuestion", modeline = false, data = params })
   if not result then
     coroutine.yield()
   end

@@ -107,11 +107,13 @@ end
 
 --- Reverts the last turn that changed files.
 --- @param file? string only in the file of this URI
-function M.turn(file)
+--- @param turn? string this one instead
+function M.turn(file, turn)
   local server = review.present()
   if server then
-    local params = { sessionId = server.session, uris = file and { file } or nil }
-    preview(server, params, "Revert the last turn" .. (file and " in this file" or ""), "reverted")
+    local params = { sessionId = server.session, turnId = turn, uris = file and { file } or nil }
+    local title = (turn and "Revert the turn" or "Revert the last turn") .. (file and " in this file" or "")
+    preview(server, params, title, "reverted")
   end
 end
 

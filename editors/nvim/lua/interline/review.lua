@@ -8,6 +8,11 @@ local visible = require("interline.visible")
 local M = {}
 
 local TITLE = "Interline: changes to review"
+local TURN_TITLE = "Interline: changes of the turn"
+
+--- The turn of the list that was made last; nil: the whole session.
+--- @type string?
+local listed_turn = nil
 
 --- @class interline.Target what a decision is about
 --- @field lines? integer[] first and last line
@@ -53,7 +58,8 @@ end
 
 --- @return boolean whether the list of changes is the current quickfix list
 local function is_listed()
-  return vim.fn.getqflist({ title = true }).title == TITLE
+  local title = vim.fn.getqflist({ title = true }).title
+  return title == TITLE or title == TURN_TITLE
 end
 
 local function decide(server, decision, ids)
@@ -67,7 +73,7 @@ local function decide(server, decision, ids)
     end
     report(server, decision, result.results)
     if is_listed() then
-      M.list(true)
+      M.list({ turn = listed_turn, again = true })
     end
   end)
 end
@@ -159,14 +165,24 @@ local function open_buffers(server)
   return found
 end
 
---- Puts all hunks of the session into the quickfix list and opens it.
---- @param again? boolean only fills the current list again
-function M.list(again)
+local function fill(options, items)
+  local list = { title = options.turn and TURN_TITLE or TITLE, items = items }
+  if options.again then
+    vim.fn.setqflist({}, "r", list)
+  else
+    vim.fn.setqflist({}, " ", list)
+    vim.cmd("botright copen")
+  end
+end
+
+--- Puts hunks into the quickfix list and opens it.
+--- @param options {turn: string?, again: boolean?} only this turn's; only fill the current list again
+function M.list(options)
   local server = present()
   if not server then
     return
   end
-  hunks.fetch(server, {}, function(listed)
+  hunks.fetch(server, { turnId = options.turn }, function(listed)
     local open, disk, items = open_buffers(server), {}, {}
     for _, hunk in ipairs(listed) do
       local name = hunks.file(hunk)
@@ -175,14 +191,39 @@ function M.list(again)
         return disk[name]
       end))
     end
-    if again then
-      vim.fn.setqflist({}, "r", { title = TITLE, items = items })
-    elseif #items == 0 then
-      say.info("no changes to review in this session", server)
-    else
-      vim.fn.setqflist({}, " ", { title = TITLE, items = items })
-      vim.cmd("botright copen")
+    if #items == 0 and not options.again then
+      local where = options.turn and "the turn" or "this session"
+      return say.info(("no changes to review in %s"):format(where), server)
     end
+    listed_turn = options.turn
+    fill(options, items)
+  end)
+end
+
+--- Lists the changes of the last turn that changed files.
+function M.list_turn()
+  local server = present()
+  if server and not server.changed_turn then
+    say.info("no turn of this session changed files", server)
+  elseif server then
+    M.list({ turn = server.changed_turn })
+  end
+end
+
+--- Keeps all changes of a turn.
+--- @param uri? string only in this file
+function M.keep_turn(turn, uri)
+  local server = present()
+  if not server then
+    return
+  end
+  hunks.fetch(server, { turnId = turn, uri = uri }, function(listed)
+    if #listed == 0 then
+      return say.info("no changes to review in the turn", server)
+    end
+    decide(server, "keep", vim.tbl_map(function(hunk)
+      return hunk.hunkId
+    end, listed))
   end)
 end
 

@@ -8,13 +8,19 @@ local visible = require("interline.visible")
 local M = {}
 
 local PAGE = 50
+--- Stored items that are shown of a session that is opened.
+local ITEMS = 200
 
 --- Makes `session` the present one.
 local function enter(server, session, about)
+  if server.session ~= session then
+    server.context, server.changed_turn = nil, nil
+  end
   server.session, server.seq = session, 0
   server.about = about
   events.bar(server)
   require("interline.marks").session(server)
+  vim.api.nvim_exec_autocmds("User", { pattern = "InterlineSession", modeline = false, data = about })
 end
 
 local function note(server, words)
@@ -22,8 +28,11 @@ local function note(server, words)
 end
 
 --- Shows what of an opened session was not shown yet.
-local function opened(server, result, past)
-  enter(server, result.session.sessionId, result.session)
+local function opened(server, result, past, title)
+  enter(server, result.session.sessionId, vim.tbl_extend("force", { title = title }, result.session))
+  if not past and type(result.prevCursor) == "string" then
+    chats.of(server):lines({ "> Earlier messages are not shown; <CR> on this line shows all." }, { { more = true } })
+  end
   events.replay(server, result.items, past)
   server.seq = math.max(server.seq, result.seq)
   if result.access == "readOnly" then
@@ -33,16 +42,55 @@ end
 
 --- Opens a stored session.
 --- @param past? table what of it is shown already
-local function open(server, session, past, done, failed)
-  client.request(server, "interline/session/open", { sessionId = session, limit = 200 }, function(result)
-    opened(server, result, past)
+--- @param more? {title: string?, limit: integer?}
+local function open(server, session, past, done, failed, more)
+  more = more or {}
+  client.request(server, "interline/session/open", { sessionId = session, limit = more.limit or ITEMS }, function(result)
+    if not past then
+      chats.of(server):clear()
+      if more.title then
+        chats.of(server):lines({ "# " .. more.title })
+      end
+    end
+    opened(server, result, past, more.title)
     done(result)
   end, failed)
 end
 
+--- Shows the current session with all of its messages.
+function M.show_more()
+  local server = client.of(client.root())
+  if server and server.session and not server.turn then
+    local title = server.about and server.about.title
+    open(server, server.session, nil, function() end, nil, { title = title, limit = 1000000 })
+  end
+end
+
+--- Opens a copy that was just made.
+function M.enter_copy(server, session, done)
+  local title = server.about and type(server.about.title) == "string" and server.about.title or nil
+  open(server, session, nil, function()
+    done()
+  end, nil, { title = title and "Copy of " .. visible.line(title) or "Copy" })
+end
+
 --- When a session was last written to, for display.
 local function when(row)
-  return row.updatedAt:sub(1, 16):gsub("T", " ") .. " UTC"
+  local year, month, day, hour, minute, second = row.updatedAt:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)")
+  if not year then
+    return row.updatedAt
+  end
+  local parts = { year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false }
+  -- `os.time` reads local time.
+  local taken = os.time(parts)
+  local stamp = taken + os.difftime(taken, os.time(vim.tbl_extend("force", os.date("!*t", taken), { isdst = false })))
+  local clock = os.date("%H:%M", stamp)
+  if os.date("%F", stamp) == os.date("%F") then
+    return "today " .. clock
+  elseif os.date("%F", stamp) == os.date("%F", os.time() - 86400) then
+    return "yesterday " .. clock
+  end
+  return os.date("%F ", stamp) .. clock
 end
 
 local function titled(row)
@@ -66,10 +114,13 @@ local function tell_last(server)
   end)
 end
 
-local function create(server, settle)
+--- @param again? boolean the user asked for a new one
+local function create(server, settle, again)
   client.request(server, "interline/session/new", { cwd = vim.uri_from_fname(server.root) }, function(result)
     enter(server, result.sessionId, result)
-    tell_last(server)
+    if not again then
+      tell_last(server)
+    end
     settle(true)
   end, function()
     settle(false)
@@ -141,12 +192,13 @@ function M.new()
   client.take_past(server.root)
   server.session, server.about = nil, nil
   server.opening = {}
+  chats.of(server):clear()
   create(server, function(ok)
     if ok then
-      chats.of(server):lines({ "", "---", "", "New session." })
+      say.info("new session; :Interline sessions lists the others", server)
     end
     settle_all(server, ok)
-  end)
+  end, true)
 end
 
 local function switch(server, row)
@@ -157,14 +209,11 @@ local function switch(server, row)
   local chat = chats.of(server)
   chat:open()
   local past = server.session == row.sessionId and { seq = server.seq } or nil
-  if not past then
-    chat:lines({ "", "---", "", "# " .. titled(row) })
-  end
   open(server, row.sessionId, past, function(result)
     if result.access ~= "readOnly" then
-      note(server, "The session is open; send a prompt to continue it.")
+      say.info("the session is open; send a prompt to continue it", server)
     end
-  end)
+  end, nil, { title = titled(row) })
 end
 
 local function list(callback)
@@ -193,7 +242,7 @@ end
 local function described(server, row)
   local here = row.sessionId == server.session and ", open here" or ""
   local turns = row.turns == 1 and "1 turn" or row.turns .. " turns"
-  return ("%s  %s (%s, %s%s)"):format(when(row), titled(row), turns, row.state, here)
+  return ("%s (%s, %s, %s%s)"):format(titled(row), turns, when(row), row.state, here)
 end
 
 --- Lets the user choose one.
@@ -213,6 +262,52 @@ function M.pick()
         switch(server, row)
       end
     end)
+  end)
+end
+
+--- Lets the user choose a session to delete, and asks once more.
+function M.delete()
+  list(function(server, rows)
+    local others = vim.tbl_filter(function(row)
+      return row.sessionId ~= server.session
+    end, rows)
+    if #others == 0 then
+      return say.info("this project has no other sessions", server)
+    end
+    vim.ui.select(others, {
+      prompt = "Delete a session",
+      kind = "interline_session",
+      format_item = function(row)
+        return described(server, row)
+      end,
+    }, function(row)
+      local question = row and ("Delete %q and its log? "):format(titled(row))
+      if row and vim.fn.confirm(question, "&Delete\n&Cancel", 2) == 1 then
+        client.request(server, "interline/session/delete", { sessionId = row.sessionId }, function()
+          say.info(titled(row) .. " is deleted", server)
+        end)
+      end
+    end)
+  end)
+end
+
+--- Opens the session's text in a buffer; with a name it can be written there.
+--- @param name string
+function M.export(name)
+  local server = client.of(client.root())
+  if not server or not server.session then
+    return say.info("no session to export; :Interline resume opens one")
+  end
+  local params = { sessionId = server.session, format = "markdown" }
+  client.request(server, "interline/session/export", params, function(result)
+    vim.cmd("tabnew")
+    local buffer = vim.api.nvim_get_current_buf()
+    if name ~= "" then
+      vim.cmd("silent file " .. vim.fn.fnameescape(name))
+    end
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, true, vim.split(result.text, "\n", { plain = true }))
+    vim.cmd("try\n setlocal filetype=markdown\n catch\n endtry")
+    say.info(name ~= "" and "the session as text; :write stores it" or "the session as text; :write NAME stores it")
   end)
 end
 

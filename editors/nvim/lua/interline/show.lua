@@ -1,4 +1,6 @@
 --- Pages for reading: the prompt, the status.
+local visible = require("interline.visible")
+
 local M = {}
 
 --- Opens `lines` in a tab of its own; a line may hold newlines.
@@ -16,6 +18,7 @@ function M.tab(name, lines, filetype)
     vim.bo[buffer].filetype = filetype or "markdown"
   end)
   vim.bo[buffer].modifiable = false
+  vim.wo[0][0].wrap, vim.wo[0][0].linebreak, vim.wo[0][0].breakindent = true, true, true
   vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer, desc = "close" })
 end
 
@@ -23,20 +26,82 @@ local function given(value)
   return value ~= nil and value ~= vim.NIL
 end
 
---- The answer of `interline/prompt/preview` in Markdown.
+--- Headings of a segment's own text become smaller than ours.
+local function nested(text)
+  local fenced = false
+  local lines = vim.split(text, "\n", { plain = true })
+  for index, line in ipairs(lines) do
+    fenced = line:match("^%s*```") and not fenced or fenced and not line:match("^%s*```")
+    if not fenced and line:match("^#+ ") then
+      lines[index] = "##" .. line
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- The answer of `interline/prompt/preview` in Markdown: an overview, then each segment.
 function M.preview(preview)
   local tokens = type(preview.tokens) == "table" and preview.tokens or {}
   local count = given(tokens.count) and (", %s%d tokens"):format(tokens.exact and "" or "about ", tokens.count) or ""
-  local lines = { ("# The next prompt: %d segments%s"):format(#preview.segments, count), "" }
+  local used, absent = {}, {}
   for _, segment in ipairs(preview.segments) do
-    local size = segment.included and (segment.bytes .. " bytes") or "absent"
-    table.insert(lines, ("## %s (%s, %s, %s)"):format(segment.id, segment.slot, segment.trust, size))
+    table.insert(segment.included and used or absent, segment)
+  end
+  local lines = { ("# The next prompt: %d segments%s"):format(#used, count), "" }
+  for _, segment in ipairs(used) do
+    table.insert(lines, ("- %s: %d bytes, %s"):format(segment.id, segment.bytes, segment.source))
+  end
+  table.insert(lines, "")
+  for _, segment in ipairs(used) do
+    table.insert(lines, ("## %s (%s, %s, %d bytes)"):format(segment.id, segment.slot, segment.trust, segment.bytes))
     table.insert(lines, segment.source .. ": " .. segment.reason)
     if given(segment.text) and segment.text ~= "" then
-      vim.list_extend(lines, { "", segment.text })
+      vim.list_extend(lines, { "", nested(segment.text) })
     end
     table.insert(lines, "")
   end
+  table.insert(lines, ("## %d segments are not in it"):format(#absent))
+  for _, segment in ipairs(absent) do
+    table.insert(lines, ("- %s: %s"):format(segment.id, segment.reason))
+  end
+  return lines
+end
+
+local function section(lines, title, rows)
+  if #rows > 0 then
+    vim.list_extend(lines, { "", "## " .. title })
+    vim.list_extend(lines, rows)
+  end
+end
+
+local function map(rows, callback)
+  return vim.tbl_map(callback, type(rows) == "table" and rows or {})
+end
+
+--- The answer of `interline/status` in Markdown.
+--- @param server interline.Server
+function M.status(status, server)
+  local info = require("interline.bar").info(server)
+  local root = server.root
+  local lines = { ("# Interline %s in %s"):format(status.version, visible.path(root)), "" }
+  table.insert(lines, "- session: " .. (info.title or server.session and "untitled" or "none yet"))
+  vim.list_extend(lines, map(require("interline.bar").parts(info), function(part)
+    return "- " .. part
+  end))
+  section(lines, "Models", map(status.models, function(model)
+    return "- " .. visible.line(model)
+  end))
+  section(lines, "Open files", map(status.documents, function(document)
+    local state = document.state == "open" and "" or ", " .. visible.line(document.state)
+    return ("- %s (%s%s)"):format(visible.path(document.uri, root), visible.line(document.file or "open"), state)
+  end))
+  section(lines, "MCP servers", map(status.mcpServers, function(row)
+    local reason = given(row.reason) and ": " .. visible.line(row.reason) or ""
+    return ("- %s (%s, %d tools)%s"):format(visible.line(row.name), row.state, #row.tools, reason)
+  end))
+  section(lines, "Ignored settings", map(status.ignoredSettings, function(row)
+    return ("- `%s` (%s): %s"):format(visible.line(row.key), visible.line(row.source), visible.line(row.reason))
+  end))
   return lines
 end
 

@@ -1,4 +1,5 @@
---- Prompts, cancel, modes: what the user says about the present session's turns.
+--- Prompts, cancel, modes, trust: what the user does with the turns of the current session.
+local attach = require("interline.attach")
 local chats = require("interline.chat")
 local client = require("interline.client")
 local context = require("interline.context")
@@ -27,28 +28,49 @@ local function give_back(server, entry)
   require("interline.compose").give_back(server.root, entry.text)
 end
 
-local function send(server, session, entry, about, busy)
-  local text = entry.text
-  local input = { { type = "text", text = text } }
-  if about and vim.api.nvim_buf_is_loaded(about.buffer) then
-    table.insert(input, resource(server, about.buffer, about.lines))
-  end
+local function start(server, session, entry, input, range, busy)
   diagnostics.flush(server)
   client.request(server, "interline/turn/start", {
     sessionId = session,
     input = input,
-    context = context.now(server, input[2] and input[2].range),
+    context = context.now(server, range),
     whenBusy = busy or "queue",
   }, function(result)
-    sent.taken(server, entry, result.turnId)
-    if result.state ~= "running" then
-      chats.of(server):lines({ "", "> " .. result.state .. ": " .. text })
-    end
-    if result.state ~= "running" and result.state ~= "queued" then
-      sent.gone(server, entry)
-    end
+    sent.taken(server, entry, result.turnId, result.state)
   end, function()
     give_back(server, entry)
+  end)
+end
+
+--- Sends a prompt whose parts are known.
+--- @param busy? "queue"|"steer"
+function M.send_input(server, session, text, input, busy)
+  start(server, session, sent.add(server, text), input, nil, busy)
+end
+
+--- @class interline.About what a prompt is about
+--- @field buffer integer
+--- @field lines integer[]? first and last
+--- @field kept table[]? parts that it has besides its text
+
+--- @param about interline.About
+local function send(server, session, entry, about, busy)
+  attach.input(server, entry.text, function(input)
+    local range = nil
+    if about.lines and vim.api.nvim_buf_is_loaded(about.buffer) then
+      local part = resource(server, about.buffer, about.lines)
+      range = part.range
+      table.insert(input, part)
+    end
+    for _, part in ipairs(about.kept or {}) do
+      local there = vim.iter(input):any(function(each)
+        return vim.deep_equal(each, part)
+      end)
+      if not there then
+        table.insert(input, part)
+      end
+    end
+    start(server, session, entry, input, range, busy)
   end)
 end
 
@@ -56,16 +78,26 @@ end
 --- @param text string
 --- @param lines? integer[] first and last line that it is about
 --- @param busy? "queue"|"steer"
-function M.ask(text, lines, busy)
-  local buffer = vim.api.nvim_get_current_buf()
-  local server = client.start()
+--- @param more? {root: string?, buffer: integer?, kept: table[]?, resend: string?}
+function M.ask(text, lines, busy, more)
+  more = more or {}
+  local about = { buffer = more.buffer or vim.api.nvim_get_current_buf(), lines = lines, kept = more.kept }
+  local server = client.start_in(more.root or client.root())
   if not server then
+    if more.root then
+      require("interline.compose").give_back(more.root, text)
+    end
     return
   end
   chats.of(server):open()
+  if more.resend then
+    return require("interline.fork").resend(server, more.resend, function()
+      send(server, server.session, sent.add(server, text), about, busy)
+    end)
+  end
   local entry = sent.add(server, text)
   sessions.with(server, function(_, session)
-    send(server, session, entry, lines and { buffer = buffer, lines = lines }, busy)
+    send(server, session, entry, about, busy)
   end, function()
     give_back(server, entry)
   end)
@@ -84,27 +116,48 @@ function M.cancel()
   end)
 end
 
---- @param change table `{mode = …}` or `{model = …}`
+--- Replaces the older part of the conversation with a summary.
+--- @param focus string what the summary must preserve
+function M.compact(focus)
+  local server = client.of(client.root())
+  if not server or not server.session then
+    return say.info("no session to compact; :Interline resume opens one")
+  end
+  chats.of(server):open()
+  local params = { sessionId = server.session, focus = focus ~= "" and focus or nil }
+  client.request(server, "interline/session/compact", params)
+end
+
+--- @param change table `{mode = …}`, `{model = …}` or `{thinking = …}`
 function M.configure(change)
   sessions.with(client.start(), function(server, session)
     local params = vim.tbl_extend("force", { sessionId = session }, change)
     client.request(server, "interline/session/configure", params, function(result)
       server.about = vim.tbl_extend("force", server.about or {}, { mode = result.mode, model = result.model })
       require("interline.events").bar(server)
-      say.info(("mode %s, model %s"):format(result.mode, result.model), server)
+      local key = next(change)
+      say.info(("%s %s from the next turn on"):format(key, result[key] or change[key]), server)
     end)
   end)
 end
 
-function M.trust(decision)
-  local server = client.start()
+--- @param decision "trust"|"untrust"
+--- @param done? fun()
+--- @param server? interline.Server
+function M.trust(decision, done, server)
+  server = server or client.start()
   if not server then
     return
   end
   local params = { folder = vim.uri_from_fname(server.root), decision = decision }
   client.request(server, "interline/trust/set", params, function()
+    server.trusted = decision == "trust"
+    require("interline.bar").refresh(server)
     local words = decision == "trust" and "is trusted" or "is not trusted"
     say.info(("%s %s"):format(vim.fs.basename(server.root), words), server)
+    if done then
+      done()
+    end
   end)
 end
 
@@ -126,9 +179,7 @@ function M.status()
   local server = client.start()
   if server then
     client.request(server, "interline/status", vim.empty_dict(), function(status)
-      local lines = vim.split(vim.inspect(status), "\n")
-      table.insert(lines, 1, "-- " .. server.root)
-      require("interline.show").tab("interline://status", lines, "lua")
+      require("interline.show").tab("interline://status", require("interline.show").status(status, server))
     end)
   end
 end

@@ -1,0 +1,60 @@
+--- Pickers of the model, the mode and the thinking effort; the current choice is marked.
+local client = require("interline.client")
+local sessions = require("interline.sessions")
+
+local M = {}
+
+local MODES = {
+  agent = "reads, edits and runs what you allow",
+  ask = "only reads",
+  plan = "reads, and writes a plan",
+}
+
+local function rows_of(key, values, current)
+  local rows = {}
+  for _, value in ipairs(values) do
+    local words = (value == current and "● " or "  ") .. value
+    if key == "mode" and MODES[value] then
+      words = words .. ": " .. MODES[value]
+    end
+    table.insert(rows, { value = value, words = words })
+  end
+  return rows
+end
+
+local VALUES = {
+  mode = function()
+    return { "agent", "ask", "plan" }
+  end,
+  thinking = function()
+    return { "off", "low", "medium", "high" }
+  end,
+  model = function(status)
+    -- The recording of the demo is no model to choose.
+    return vim.tbl_filter(function(model)
+      return not vim.startswith(model, "replay/@")
+    end, status.models)
+  end,
+}
+
+--- @param key "model"|"mode"|"thinking"
+function M.pick(key)
+  sessions.with(client.start(), function(server)
+    client.request(server, "interline/status", vim.empty_dict(), function(status)
+      local current = (server.about or {})[key]
+      vim.ui.select(rows_of(key, VALUES[key](status), current), {
+        prompt = key:sub(1, 1):upper() .. key:sub(2),
+        kind = "interline_" .. key,
+        format_item = function(row)
+          return row.words
+        end,
+      }, function(row)
+        if row then
+          require("interline.turn").configure({ [key] = row.value })
+        end
+      end)
+    end)
+  end)
+end
+
+return M
