@@ -213,3 +213,43 @@ story("the terminal is notified when the agent asks and when a turn ends", funct
   ada:stop()
   said.stop()
 end)
+
+story("a long session shows its end first, and all of it on request", function()
+  local said = model.start(answer("One.", "Two.", "Three."))
+  local ada = begin("long", said)
+  for number, words in ipairs({ "first", "second", "third" }) do
+    ada:command("Interline ask " .. words)
+    ada:turns_end(number)
+  end
+  ada:lua("require('interline.sessions').items = 4")
+  ada:command("Interline new")
+  ada:command("Interline resume")
+  ada:sees("> Earlier messages are not shown")
+  ada:sees("Three.")
+  assert(not ada:screen():find("One.", 1, true), ada:screen())
+  ada:lua([[
+    vim.api.nvim_set_current_win(vim.fn.bufwinid(require("interline.chat").latest().buffer))
+    vim.fn.search("Earlier messages", "cw")
+  ]])
+  ada:keys("\r")
+  ada:sees_no("Earlier messages")
+  local shown = ada:lua("return require('interline.chat').text()")
+  assert(shown:find("first.*One.*Two.*Three"), shown)
+  ada:stop()
+  said.stop()
+end)
+
+story("the chat is as wide as the setting says", function()
+  local said = model.start({})
+  local ada = begin("width", said)
+  local function width(setting)
+    return ada:lua([[
+      require("interline").setup(vim.tbl_extend("force", vim.g.interline, { width = ... }))
+      vim.cmd("only | Interline open")
+      return vim.api.nvim_win_get_width(vim.fn.bufwinid(require("interline.chat").latest().buffer))
+    ]], setting)
+  end
+  same({ 40, 30, 20 }, { width(), width(30), width(0.25) })
+  ada:stop()
+  said.stop()
+end)

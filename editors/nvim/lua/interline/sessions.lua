@@ -9,7 +9,7 @@ local M = {}
 
 local PAGE = 50
 --- Stored items that are shown of a session that is opened.
-local ITEMS = 200
+M.items = 200
 
 --- Makes `session` the present one.
 local function enter(server, session, about)
@@ -45,7 +45,7 @@ end
 --- @param more? {title: string?, limit: integer?}
 local function open(server, session, past, done, failed, more)
   more = more or {}
-  client.request(server, "interline/session/open", { sessionId = session, limit = more.limit or ITEMS }, function(result)
+  client.request(server, "interline/session/open", { sessionId = session, limit = more.limit or M.items }, function(result)
     if not past then
       chats.of(server):clear()
       if more.title then
