@@ -1,4 +1,4 @@
--- Defines the one command and its keys; everything else is loaded when it is first used.
+-- Defines the one command and its maps; everything else is loaded when it is first used.
 if vim.g.loaded_interline then
   return
 end

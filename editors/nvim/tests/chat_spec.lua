@@ -324,3 +324,30 @@ story("an answer that was interrupted is replaced by the next try, and the retry
   ada:stop()
   said.stop()
 end)
+
+story("the transcript of a sub-agent is behind its call", function()
+  local said = model.start({
+    function(reply)
+      reply:call("delegate", { task = "Count the lines" })
+    end,
+    function(reply)
+      reply:say("There are three lines.")
+    end,
+    function(reply)
+      reply:say("Three, it says.")
+    end,
+  })
+  local ada = begin("child", said, nil, true)
+  ada:command("Interline ask how many lines?")
+  ada:turns_end(1)
+  chat_has(ada, "Three, it says.")
+  go_to(ada, "- ✓ ")
+  ada:keys("\r")
+  ada:sees("gt transcript")
+  ada:keys("gt")
+  ada:sees("There are three lines.")
+  ada:sees("Count the lines")
+  ada:keep("35-a-sub-agent")
+  ada:stop()
+  said.stop()
+end)

@@ -250,6 +250,13 @@ story("the chat is as wide as the setting says", function()
     ]], setting)
   end
   same({ 40, 30, 20 }, { width(), width(30), width(0.25) })
+  ada:command("Interline ask hello")
+  ada:turns_end(1)
+  assert(not bar(ada):find("agent", 1, true), "left out where it does not fit: " .. bar(ada))
+  ada:lua([[
+    vim.api.nvim_win_set_width(vim.fn.bufwinid(require("interline.chat").latest().buffer), 70)
+  ]])
+  bar_has(ada, "idle · agent · claude-opus-5-5 · context")
   ada:stop()
   said.stop()
 end)

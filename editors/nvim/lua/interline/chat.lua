@@ -412,6 +412,17 @@ function Chat:title(bar)
   end
 end
 
+--- Fits the bars to their windows again.
+local function redress()
+  for _, chat in pairs(chats) do
+    if chat.buffer and vim.api.nvim_buf_is_valid(chat.buffer) then
+      for _, window in ipairs(vim.fn.win_findbuf(chat.buffer)) do
+        dress(chat, window)
+      end
+    end
+  end
+end
+
 --- Columns of a window that is as high as the screen: half of it at most.
 local function width()
   local wanted, columns = config.get().width, vim.o.columns
@@ -473,6 +484,8 @@ function Chat:open()
     vim.w[window].interline_statusline = true
   end
   dress(self, window)
+  local group = vim.api.nvim_create_augroup("interline-chat", { clear = true })
+  vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, { group = group, callback = redress })
   welcome(buffer)
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
   vim.api.nvim_set_current_win(here)

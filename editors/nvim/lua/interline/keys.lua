@@ -59,8 +59,9 @@ function M.page(event)
   return lines
 end
 
-local function read(title, text, groups)
-  local opened = float.open({ title = title, lines = text, groups = groups, footer = "gf open file · q close", enter = true })
+--- @param footer? string
+local function read(title, text, groups, footer)
+  local opened = float.open({ title = title, lines = text, groups = groups, footer = footer or "q close", enter = true })
   if opened then
     for _, key in ipairs({ "q", "<Esc>", "<CR>" }) do
       vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = opened.buffer, nowait = true, desc = "close" })
@@ -100,9 +101,32 @@ local function place_in_page(event, root)
   return place
 end
 
+local function server_of(chat)
+  return require("interline.client").of(chat.root)
+end
+
+--- The conversation of a sub-agent.
+local function show_child(chat, event)
+  local server = server_of(chat)
+  if not server then
+    return say.info("the server is not running; :Interline restart")
+  end
+  local params = { sessionId = event.child, format = "markdown" }
+  require("interline.client").request(server, "interline/session/export", params, function(result)
+    require("interline.show").tab("interline://" .. event.child, { "# " .. visible.line(event.title), "", result.text })
+  end)
+end
+
 local function show_call(chat, event)
-  local page = M.page(event)
-  local opened = read(visible.line(event.title), page.text, page.groups)
+  local page, child = M.page(event), type(event.child) == "string"
+  local footer = (child and "gt transcript · " or "") .. "gf open file · q close"
+  local opened = read(visible.line(event.title), page.text, page.groups, footer)
+  if opened and child then
+    vim.keymap.set("n", "gt", function()
+      float.close(opened)
+      show_child(chat, event)
+    end, { buffer = opened.buffer, nowait = true, desc = "Interline: the sub-agent's transcript" })
+  end
   if opened then
     vim.keymap.set("n", "gf", function()
       local place = place_in_page(event, chat.root)
@@ -113,10 +137,6 @@ local function show_call(chat, event)
       places.open(place)
     end, { buffer = opened.buffer, nowait = true, desc = "Interline: open the file" })
   end
-end
-
-local function server_of(chat)
-  return require("interline.client").of(chat.root)
 end
 
 --- The location under the cursor, or else the first one of its line.
