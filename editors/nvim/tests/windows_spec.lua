@@ -196,6 +196,7 @@ story("a prompt of many lines, a draft that is kept, and what is behind a line",
   ada:sees("<C-s> sends · @ file · / skill")
   ada:keys("a prompt of\rtwo lines")
   ada:sees("two lines")
+  ada:sees("Prompt for w")
   ada:keep("14-a-prompt-of-two-lines")
   ada:escape()
   ada:sees("<CR> sends · q closes")

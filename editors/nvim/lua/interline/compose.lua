@@ -108,6 +108,10 @@ local function draw(buffer, about)
   vim.wo[0][0].winfixheight = true
   vim.wo[0][0].wrap, vim.wo[0][0].linebreak = true, true
   vim.wo[0][0].number, vim.wo[0][0].relativenumber, vim.wo[0][0].spell = false, false, false
+  if vim.go.statusline == "" or vim.go.statusline:find("%<%f", 1, true) then
+    -- Neovim's own would show the buffer's name; what the user or a plugin set stays.
+    vim.wo[0][0].statusline = "Prompt for " .. vim.fs.basename(about.root):gsub("%%", "%%%%") .. "%=%l/%L "
+  end
   show_title(buffer, about)
   vim.api.nvim_create_autocmd({ "ModeChanged", "InsertEnter", "InsertLeave" }, {
     buffer = buffer,
