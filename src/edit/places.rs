@@ -65,7 +65,8 @@ pub struct Places {
 pub fn places(present: &str, edits: &[Logged]) -> Places {
     let mut text = present.to_owned();
     let mut spans = Spans::default();
-    let (edits, undone) = edits.split_at(in_force(present, edits));
+    let now = sha256(present.as_bytes());
+    let (edits, undone) = edits.split_at(in_force(&now, edits));
     let undone = undone
         .iter()
         .enumerate()
@@ -90,7 +91,11 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let places = spans.places(present, &text).into_iter();
     let (even, mut found): (Vec<_>, Vec<_>) =
         places.partition(|it| present[it.range.clone()] == *it.before);
-    for place in &mut found {
+    // Right after the last edit, nothing can be back.
+    let changed = edits
+        .last()
+        .is_some_and(|it| it.hash != sha256(present.as_bytes()));
+    for place in found.iter_mut().filter(|_| changed) {
         place.amended |= is_back(present, place, edits);
     }
     Places {
@@ -101,12 +106,11 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     }
 }
 
-/// How many of the edits are in the text. After undo or a reload it is as it was before some edit:
+/// How many of the edits are in the text with the hash `now`. After undo or a reload it is as it was before some edit:
 /// then neither that one nor the later ones are searched in it.
-fn in_force(present: &str, edits: &[Logged]) -> usize {
-    let hash = sha256(present.as_bytes());
+fn in_force(now: &str, edits: &[Logged]) -> usize {
     match edits.last() {
-        Some(last) if last.hash != hash => edits.iter().rposition(|edit| edit.before == hash),
+        Some(last) if last.hash != now => edits.iter().rposition(|edit| edit.before == now),
         _ => None,
     }
     .unwrap_or(edits.len())
@@ -116,7 +120,7 @@ fn in_force(present: &str, edits: &[Logged]) -> usize {
 /// the user brought them back, and they would be there twice.
 fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
     let now = &present[place.range.clone()];
-    let count = place.before.lines().count() + 1;
+    let count = (place.before.lines().count() + 1).min(LINES);
     let above = present[..place.range.start]
         .split_inclusive('\n')
         .rev()
@@ -130,7 +134,8 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let removed: Vec<&str> = removed.collect();
         // A copy that was there before proves nothing.
         let new = |around: &str, beside: &[&str]| {
-            let mut telling = removed.iter().filter(|line| !around.contains(**line));
+            let known = |line: &&&str| around.lines().any(|it| grew_from(it, line));
+            let mut telling = removed.iter().filter(|line| !known(line));
             let there = |line: &&str| beside.iter().any(|it| grew_from(it, line));
             telling.clone().next().is_some() && telling.all(there)
         };

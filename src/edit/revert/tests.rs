@@ -149,7 +149,7 @@ fn a_deleted_line_that_is_back_and_was_typed_in_is_not_inserted_again() {
 
 /// What the first edit deleted was put back by a rejection; the second deleted it again.
 #[test]
-fn what_cannot_be_told_from_an_earlier_rejection_is_a_conflict() {
+fn what_looks_like_an_earlier_rejection_is_a_conflict() {
     let before = "first();\nsecond();\nthird();\nfourth();\n";
     let without = "first();\nthird();\nfourth();\n";
     let typed = |text: &str| text.replace("first", "fi_rst");
