@@ -14,9 +14,13 @@ await build({
 });
 await build({
   ...shared,
-  entryPoints: ["src/view/main.ts"],
-  outfile: "dist/view.js",
+  entryPoints: { view: "src/view/main.tsx" },
+  outdir: "dist",
   platform: "browser",
   format: "iife",
   target: "chrome120",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  loader: { ".ttf": "file" },
+  assetNames: "[name]",
 });

@@ -1,11 +1,11 @@
 // The chat view: what turns say, sent to the webview in batches, so that a flood of events costs
 // neither the editor nor the view more than a few messages a frame.
 import { readFileSync } from "node:fs";
-import { commands, EventEmitter, Uri, workspace, type WebviewView } from "vscode";
+import { commands, EventEmitter, Uri, window, workspace, type WebviewView } from "vscode";
 import words from "../media/words.json" with { type: "json" };
 import { gathered } from "./gathered.ts";
-import { visible, type FromView, type ToView } from "./messages.ts";
-import type { Event, FileChange, Input, Todo, TurnEnded } from "./protocol.ts";
+import type { ChangedFile, FromView, ToView } from "./messages.ts";
+import type { Event, Failure, FileChange, Input, ToolItem, TurnEnded } from "./protocol.ts";
 import * as say from "./say.ts";
 
 /** ms between two batches, and messages in one: what a view does within a frame. */
@@ -23,6 +23,32 @@ function summary(verb: string, { uri, added, removed }: FileChange): string {
   return `${verb} ${name(uri)} (+${added} −${removed})`;
 }
 
+/** What a message adds to the one before it, if it continues that one. */
+function growth(last: ToView | undefined, next: ToView): string | undefined {
+  if (next.kind !== "output" && !(next.kind === "note" && next.more)) return undefined;
+  return last?.kind === next.kind && last.id === next.id ? next.text : undefined;
+}
+
+/** What a part of a prompt is called that is not its text. */
+function chip(part: Input): string | undefined {
+  switch (part.type) {
+    case "text": return undefined;
+    case "resource": {
+      const { start, end } = part.range ?? {};
+      // A range that ends before a line's first character does not hold that line.
+      const last = end && end.character === 0 && end.line > start!.line ? end.line : end?.line! + 1;
+      const lines = start ? `:${start.line + 1}${last > start.line + 1 ? `-${last}` : ""}` : "";
+      return part.label ?? `${part.uri.startsWith("file:") ? name(part.uri) : part.uri}${lines}`;
+    }
+    case "image": return "image";
+    case "document": case "skill": return part.name;
+    case "mcpPrompt": return `${part.server}:${part.name}`;
+  }
+}
+
+const typed = (input: Input[]): string =>
+  input.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n");
+
 export class Chat {
   private view: WebviewView | undefined;
   private history: ToView[] = [];
@@ -31,6 +57,8 @@ export class Chat {
   /** No part of the history: only the next view that is ready gets it. */
   private once: ToView[] = [];
   private readonly batch = gathered(BATCH, () => this.send());
+  /** When tool calls began to run. */
+  private readonly began = new Map<string, number>();
   /** What rows do that can be clicked. */
   readonly acts = new Map<string, () => unknown>();
   readonly said = new EventEmitter<FromView>();
@@ -64,20 +92,27 @@ export class Chat {
     this.batch.flush();
   }
 
+  /** How many requests wait, on the view's icon. */
+  badge(value: number): void {
+    const tooltip = `${value} ${value === 1 ? "request waits" : "requests wait"} for you`;
+    if (this.view) this.view.badge = value > 0 ? { value, tooltip } : undefined;
+  }
+
   /** Shows the view; the keys stay where they went. */
   async reveal(): Promise<void> {
     await commands.executeCommand("interline.chat.focus", { preserveFocus: true });
   }
 
-  /** Where the view is hidden: says that there is something to see, and decides nothing. */
+  /** Where the view or the window is out of sight: says what there is, and decides nothing. */
   async point(words: string): Promise<void> {
-    if (!this.view?.visible && await say.info(words, "Show")) await this.reveal();
+    if (this.view?.visible && window.state.focused) return;
+    if (await say.info(words, "Show")) await this.reveal();
   }
 
   post(message: ToView): void {
     const last = this.history.at(-1), waits = this.history.length > (this.sent ?? 0);
-    const grows = waits && message.kind === "note" && message.more && last?.kind === "note";
-    if (grows && last.id === message.id) last.text += message.text;
+    const more = waits ? growth(last, message) : undefined;
+    if (more !== undefined) (last as { text: string }).text += more;
     else this.history.push({ ...message });
     this.batch.later();
   }
@@ -109,13 +144,9 @@ export class Chat {
     if (this.sent < this.history.length) this.batch.later();
   }
 
-  started(input: Input[], folder?: string): void {
-    const text = input.map((part) => {
-      if ("text" in part && part.text) return part.text;
-      return `[${"uri" in part ? name(part.uri) : part.type}]`;
-    });
-    this.note(folder ? `You, in ${folder}` : "You", "title");
-    this.note(text.join("\n"), "prompt");
+  started(turnId: string, input: Input[], folder?: string): void {
+    const chips = input.flatMap((part) => chip(part) ?? []);
+    this.post({ kind: "turn", id: turnId, text: typed(input), chips, label: folder });
   }
 
   event(event: Event): void {
@@ -125,17 +156,10 @@ export class Chat {
         const style = type.startsWith("thought") ? "thought" : "text";
         return this.post({ kind: "note", id, style, text, more: type.endsWith("Delta") });
       }
-      case "toolCall": {
-        const { itemId: id, status, title, diff, output } = event;
-        const body = diff || output || "";
-        return this.post({ kind: "tool", id, status, title, body, diff: Boolean(diff) });
-      }
-      case "plan": {
-        const row = ({ status, text }: Todo): string =>
-          `${words.boxes[status]} ${visible(text).replace(/\s+/g, " ").trim()}`;
-        const text = event.todos.map(row).join("\n");
-        return this.post({ kind: "note", id: event.itemId, style: "text", text });
-      }
+      case "toolCall": return this.tool(event);
+      case "toolOutputDelta":
+        return this.post({ kind: "output", id: event.itemId, text: event.text });
+      case "plan": return this.post({ kind: "plan", todos: event.todos });
       case "compaction": {
         const { status, tokensBefore, tokensAfter, text = "" } = event;
         return this.note(
@@ -144,22 +168,55 @@ export class Chat {
           : status === "running" ? "Compacting the conversation…" : `Not compacted. ${text}`);
       }
       case "notice": return this.note(event.text);
-      case "retry":
-        return this.note(`${event.reason} Retrying in ${Math.ceil(event.inMs / 1000)} s.`);
+      case "retry": {
+        const until = Date.now() + event.inMs;
+        return this.post({ kind: "retry", text: sentence(event.reason), until });
+      }
     }
   }
 
-  ended({ sessionId, turnId, error, stopReason, files }: Ended): void {
-    if (error) this.note(`${error.message}\n${error.hint}`.trim(), "error");
-    else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
-    for (const file of files) this.changed(sessionId, turnId, file);
+  private tool({ itemId: id, tool, status, title, diff, output, files, input }: ToolItem): void {
+    if (status === "running" && !this.began.has(id)) this.began.set(id, Date.now());
+    const began = this.began.get(id), over = status !== "running" && began !== undefined;
+    if (over) this.began.delete(id);
+    const path = (input as { path?: unknown } | undefined)?.path;
+    const sum = (key: "added" | "removed"): number =>
+      (files ?? []).reduce((all, file) => all + file[key], 0);
+    this.post({
+      kind: "tool", id, status, title: title === tool ? `${begin(tool)}…` : title,
+      body: diff || output || "", diff: Boolean(diff),
+      ...typeof path === "string" && title.includes(path) && { path },
+      ...files?.length && { added: sum("added"), removed: sum("removed") },
+      ...over && { ms: Date.now() - began },
+    });
   }
 
-  /** What a turn changed in a file: the row opens the differences. */
-  changed(sessionId: string, turnId: string, file: FileChange): void {
-    const { uri } = file, place = { sessionId, turnId, uri };
-    const open = (): unknown => commands.executeCommand("interline.openChanges", place);
-    this.row(`${turnId} ${uri}`, summary("Changed", file), open);
+  ended({ sessionId, turnId, error, stopReason, files }: Ended): void {
+    this.post({ kind: "ended" });
+    if (error) this.failed(turnId, error);
+    else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
+    if (files.length > 0) this.changed(sessionId, turnId, files);
+  }
+
+  private failed(turn: string, { kind, message, hint }: Failure): void {
+    const remedy = kind === "auth" || kind === "noModel" ? "setKey" : undefined;
+    this.post({ kind: "error", text: message, hint, turn, ...remedy && { remedy } });
+  }
+
+  /** What a turn changed in files: a row opens the differences. */
+  changed(sessionId: string, turnId: string, files: FileChange[]): void {
+    const row = (file: FileChange): ChangedFile => {
+      const { uri, added, removed } = file, id = `${turnId} ${uri}`;
+      const place = { sessionId, turnId, uri };
+      this.acts.set(id, () => commands.executeCommand("interline.openChanges", place));
+      return { id, name: name(uri), added, removed };
+    };
+    for (const [what, decision] of [["keep", "keep"], ["undo", "reject"]] as const) {
+      const given = { sessionId, turnId, decision };
+      const act = (): unknown => commands.executeCommand("interline.decideTurn", given);
+      this.acts.set(`${what} ${turnId}`, act);
+    }
+    this.post({ kind: "files", turn: turnId, files: files.map(row) });
   }
 
   /** What became of a file; `left`: what is as it was. */
@@ -167,3 +224,7 @@ export class Chat {
     this.note([summary(verb, file), ...left].join("\n"));
   }
 }
+
+const begin = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
+/** Some reasons have no full stop. */
+const sentence = (text: string): string => /[.!?…]$/.test(text) ? text : `${text}.`;

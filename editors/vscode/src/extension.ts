@@ -7,7 +7,10 @@ import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
 import * as keys from "./keys.ts";
 import { Languages } from "./languages.ts";
+import type { FromView } from "./messages.ts";
 import { pages } from "./pages.ts";
+import * as places from "./places.ts";
+import { proposals } from "./proposals.ts";
 import { COMMANDS } from "./protocol.ts";
 import { Queries } from "./query.ts";
 import { Review } from "./review.ts";
@@ -15,6 +18,9 @@ import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
+
+/** Commands that buttons of the view run. */
+const VIEW = ["interline.setKey"];
 
 let server: Server;
 
@@ -28,9 +34,10 @@ export function activate(context: ExtensionContext): void {
     bar.text = asks.waiting.size > 0 ? "$(bell) Interline asks you"
       : works ? "$(loading~spin) Interline works" : "$(sparkle) Interline";
     chat.post({ kind: "busy", busy: works });
+    chat.badge(asks.waiting.size);
     void commands.executeCommand("setContext", "interline.running", works);
   };
-  const asks = new Asks(chat, show), edits = new Edits(subscriptions), page = pages(subscriptions);
+  const edits = new Edits(subscriptions), page = pages(subscriptions);
   server = new Server(output, (client) => {
     // What waited for another server's answer.
     asks.drop();
@@ -58,6 +65,7 @@ export function activate(context: ExtensionContext): void {
     chat.note(words, "error");
     void say.warn(words);
   });
+  const asks = new Asks(chat, show, proposals(server, subscriptions));
   const shown = follow(server, subscriptions);
   const known = new Languages((found) =>
     server.notify("interline/languages/didChange", { languages: found }), subscriptions);
@@ -73,15 +81,24 @@ export function activate(context: ExtensionContext): void {
     bar,
     window.registerWebviewViewProvider("interline.chat", chat, { webviewOptions }),
     chat.said.event((said) => {
-      if (said.kind === "send") void sessions.ask(said.text).catch(tell);
-      if (said.kind === "act") void Promise.resolve(chat.acts.get(said.id)?.()).catch(tell);
-      if (said.kind === "cancel") void server.command("interline.cancel").catch(tell);
+      void Promise.resolve(heard(said)).catch(tell);
     }),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("interline")) void server.configured().catch(tell);
     }),
   );
 
+  const heard = (said: FromView): unknown => {
+    switch (said.kind) {
+      case "send": return sessions.ask(said.text);
+      case "act": return chat.acts.get(said.id)?.();
+      case "cancel": return server.command("interline.cancel");
+      case "open": return places.open(said);
+      case "insert": return places.insert(said.text);
+      case "copy": return places.copy(said.text);
+      case "run": return VIEW.includes(said.command) && commands.executeCommand(said.command);
+    }
+  };
   const here = (): object => ({ folder: sessions.folder()?.fsPath });
   // What commands are given comes from keybindings and code actions.
   const table: Record<string, (given?: any) => unknown> = {
@@ -101,6 +118,7 @@ export function activate(context: ExtensionContext): void {
     "interline.undoAll": () => review.decideMany("reject", "all"),
     "interline.review": () => review.menu(),
     "interline.openChanges": (given) => review.open(given),
+    "interline.decideTurn": (given) => review.decideTurn(given),
     "interline.newSession": () => sessions.begin().then(() => review.later()),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),

@@ -1,9 +1,19 @@
-// What the extension and its chat view say to each other.
+// What the extension and its chat view send each other.
 import table from "../media/hidden.json" with { type: "json" };
-import type { ToolStatus } from "./protocol.ts";
+import type { TodoStatus, ToolStatus } from "./protocol.ts";
 
-/** ms for which what waits takes no consent after it came or moved: it was meant for another. */
+/** ms for which a card takes no consent after it came or moved: the click was meant for another. */
 export const STILL = 500;
+
+/** A button of a card. `reason`: asks for words first, which go with the answer. */
+export interface CardButton {
+  answer: string;
+  label: string;
+  key?: string;
+  tooltip?: string;
+  primary?: boolean;
+  reason?: boolean;
+}
 
 /** Something that waits for the user's answer. `diff`: the body is a unified diff. */
 export interface Card {
@@ -12,17 +22,52 @@ export interface Card {
   about: string;
   body: string;
   diff?: boolean;
-  buttons: { answer: string; label: string }[];
+  /** A command or an address: shown in the editor's font. */
+  lang?: string;
+  buttons: CardButton[];
+  /** Whether the words of the user's own are an answer. */
   freeText?: boolean;
+  /** Whether the diff can be opened in the editor. */
+  opens?: boolean;
+  question?: boolean;
 }
+
+/** A file that a turn changed, as a row. */
+export interface ChangedFile { id: string; name: string; added: number; removed: number }
+
+/** A tool call as the view shows it: complete at each change of status. */
+export interface Tool {
+  id: string;
+  status: ToolStatus;
+  title: string;
+  /** The part of the title that is a path, as a link. */
+  path?: string;
+  body: string;
+  diff: boolean;
+  added?: number;
+  removed?: number;
+  /** How long it ran, once it ended. */
+  ms?: number;
+}
+
+/** What an error offers to do. */
+export type Remedy = "setKey" | "retry";
 
 export type ToView =
   | { kind: "clear" }
+  | { kind: "turn"; id: string; text: string; chips: string[]; label?: string }
   /** With an id: the whole of an item, which replaces what is there, or `more` of it. */
   | { kind: "note"; style: string; text: string; id?: string; more?: boolean }
-  | { kind: "tool"; id: string; status: ToolStatus; title: string; body: string; diff: boolean }
+  | { kind: "error"; text: string; hint: string; remedy?: Remedy; turn: string }
+  | Tool & { kind: "tool" }
+  /** More output of a command that runs. */
+  | { kind: "output"; id: string; text: string }
+  | { kind: "plan"; todos: { text: string; status: TodoStatus }[] }
+  | { kind: "retry"; text: string; until: number }
+  | { kind: "ended" }
   /** A row that does something: a button if it has a label, else all of it. */
   | { kind: "row"; id: string; text: string; label?: string }
+  | { kind: "files"; turn: string; files: ChangedFile[] }
   | { kind: "ask"; card: Card }
   | { kind: "answered"; id: string }
   /** A prompt that was not sent, for the field that it was typed in. */
@@ -33,8 +78,11 @@ export type FromView =
   | { kind: "ready" | "cancel" }
   | { kind: "act"; id: string }
   | { kind: "send"; text: string }
-  | { kind: "answer"; id: string; answer: string };
-
+  | { kind: "answer"; id: string; answer: string; feedback?: string }
+  | { kind: "openDiff"; id: string }
+  | { kind: "open"; path: string; line?: number; column?: number }
+  | { kind: "copy" | "insert"; text: string }
+  | { kind: "run"; command: string };
 /** Characters that hide, reorder or look like nothing: the server's table (`src/visible.rs`). */
 const HIDDEN = new RegExp(`(?![\\t\\n])[${table.hidden.join("")}]`, "gu");
 const PROSE = new RegExp(`[${table.prose.join("")}]`, "u");

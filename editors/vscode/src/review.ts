@@ -21,6 +21,7 @@ const START = "interline-start";
 
 /** What commands are about: hunks, a place, or what the cursor is on. */
 interface Given { hunkIds?: string[]; uri?: string; range?: wire.WireRange }
+interface TurnDecision { sessionId: string; turnId: string; decision: wire.Decision }
 interface Changes { sessionId: string; turnId: string; uri: string }
 
 const amount = (count: number): string => `${count} ${count === 1 ? "change" : "changes"}`;
@@ -194,6 +195,15 @@ export class Review {
     await this.decideAll(decision, where === "file" ? this.here() : this.all());
   }
 
+  /** All changes that one turn left. */
+  async decideTurn({ sessionId, turnId, decision }: TurnDecision): Promise<void> {
+    this.batch.flush();
+    await this.listing;
+    const left = await this.list({ sessionId, turnId });
+    if (left.length === 0) return void say.info("nothing of that turn is left to decide.");
+    await this.decideAll(decision, left);
+  }
+
   private async decideAll(decision: wire.Decision, hunks: wire.Hunk[]): Promise<void> {
     const sessions = new Map<string, wire.HunkDecision[]>();
     for (const { uri, hunkId } of hunks) {
@@ -259,7 +269,7 @@ export class Review {
       const sum = (key: "added" | "removed"): number => ours.reduce((all, it) => all + it[key], 0);
       return ours.length === 0 ? file : { ...file, added: sum("added"), removed: sum("removed") };
     });
-    for (const file of net) this.chat.changed(sessionId, turnId, file);
+    this.chat.changed(sessionId, turnId, net);
     this.sessions.counted(sessionId, turnId, net);
   }
 }

@@ -35,7 +35,7 @@ export class Sessions {
   readonly started = (turn: wire.TurnStarted): void => {
     this.running.set(turn.sessionId, turn);
     this.changed();
-    this.chat.started(turn.input, this.label(turn.sessionId));
+    this.chat.started(turn.turnId, turn.input, this.label(turn.sessionId));
   };
 
   readonly event = ({ event }: wire.TurnEvent): void => this.chat.event(event);
@@ -177,7 +177,7 @@ export class Sessions {
   private replay(items: wire.Envelope[], label?: string): void {
     const counts = new Map(this.memory.get<Counts>(COUNTS, []));
     for (const { body, ...turn } of items) {
-      if (body.kind === "started") this.chat.started(body.input, label);
+      if (body.kind === "started") this.chat.started(turn.turnId, body.input, label);
       else if (body.kind === "ended") {
         const files = counts.get(`${turn.sessionId} ${turn.turnId}`) ?? body.files;
         this.chat.ended({ ...turn, ...body, files });

@@ -280,6 +280,14 @@ export class Window {
     return chat;
   }
 
+  /** Rejects what a card asks, with these words. */
+  async reject(words = "") {
+    const chat = await this.chat();
+    await chat.click("#cards:not([aria-disabled]) .card button:text-is('Reject…')");
+    await chat.fill(".card .reason textarea", words);
+    await chat.press(".card .reason textarea", "Enter");
+  }
+
   /** Asks by the palette and the input box. */
   async ask(text) {
     await this.palette("Interline: Ask");

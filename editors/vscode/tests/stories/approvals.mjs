@@ -18,7 +18,7 @@ story("a command runs only when it is allowed, and unsaved text is saved first",
   holds("cat run.txt", await chat.innerText(".card pre"));
   await window.picture("approval-command");
   same("one\n", window.disk("run.txt"), "before an answer");
-  await chat.click(".card button:text-is('Reject')");
+  await window.reject();
   await until("the second card", async () => seen.length === 1 && await chat.locator(".card").count() === 1);
   same([true, "one\n"], [seen[0].error, window.disk("run.txt")], "after a rejection");
   await chat.locator("#cards:not([aria-disabled]) .card").waitFor();
@@ -52,7 +52,7 @@ story("a folder that is not trusted asks before an edit, and shows its diff", as
   await window.page.locator(".monaco-workbench.vs-dark").waitFor();
   await window.picture("approval-edit-dark");
   await window.configure("workbench.colorTheme", undefined);
-  await chat.click(".card button:text-is('Reject')");
+  await window.reject();
   await window.said("+uno");
   same("one\n", await window.text("guard.txt"));
   await chat.click(".card button:text-is('Allow')");
@@ -70,7 +70,7 @@ story("a card never takes the keys: typing continues in the editor, and answers 
   await window.focusEditor();
   await window.eval("vscode.commands.executeCommand('interline.ask', { text: 'ask while I type' })");
   for (let at = 0; at < 40; at++) await window.page.keyboard.press(at % 8 === 7 ? "Enter" : "x", { delay: 30 });
-  const chat = await window.said("Run echo hello");
+  const chat = await window.said("echo hello");
   await window.page.keyboard.type("\n\n");
   same(1, await chat.locator(".card").count());
   await until("the keys", async () => (await window.text("keys.txt")) === "xxxxxxx\n".repeat(5) + "\n\n");
@@ -123,7 +123,7 @@ story("a card that slides under the pointer takes no click until it has lain sti
   await chat.click(".card button:text-is('Allow')");
   await until("the second card at rest", () => chat.locator("#cards:not([aria-disabled]) .card", { hasText: "echo two" }).count());
   same(["true", [["one", false]]], [await chat.evaluate(() => globalThis.early), seen]);
-  await chat.click(".card button:text-is('Reject')");
+  await window.reject();
   await window.said("Both.");
   same([["one", false], ["two", true]], seen);
 });

@@ -85,7 +85,7 @@ story("a prompt whose key is refused comes back with its selection, one Enter aw
   await window.picture("key-refused");
   await chat.press("#text", "Enter");
   await window.said("Accepted.");
-  same(2, await chat.locator(".prompt:has-text('[refused.txt]')").count(), "prompts with the selection");
+  same(2, await chat.locator(".prompt .chip:has-text('refused.txt')").count(), "prompts with the selection");
 });
 
 function files(folder) {

@@ -1,7 +1,7 @@
 // What waits for the user is before their eyes when they allow it, and in every view.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import type { FromView, ToView } from "../../src/messages.ts";
+import type { Card, FromView, ToView } from "../../src/messages.ts";
 import type { AskApproval } from "../../src/protocol.ts";
 import "./fake.ts";
 
@@ -42,6 +42,13 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
+/** What cards opened and trusted. */
+const did: string[] = [];
+const editorOf = {
+  open: (item: string) => did.push(`open ${item}`),
+  trust: async (uri: string) => did.push(`trust ${uri}`),
+};
+
 /** As time passes while the user reads. */
 mock.timers.enable({ apis: ["Date"] });
 const read = (): void => mock.timers.tick(500);
@@ -55,7 +62,7 @@ const request = (command: string): AskApproval => ({
 } satisfies Partial<AskApproval> as unknown as AskApproval);
 
 test("what a hidden view holds is not allowed unread: the view is shown, and the next answer counts", async () => {
-  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf);
   const view = opened(chat);
   view.visible = false;
   const answer = asks.approval(request("make"), token);
@@ -75,7 +82,7 @@ test("what a hidden view holds is not allowed unread: the view is shown, and the
 });
 
 test("consent given twice does not count for what came with the first", async () => {
-  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf);
   opened(chat);
   const first = asks.approval(request("make"), token);
   read();
@@ -88,7 +95,7 @@ test("consent given twice does not count for what came with the first", async ()
 });
 
 test("a hidden view is no reason not to reject, nor one not to answer what is named", async () => {
-  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf);
   const first = asks.approval(request("make"), token);
   asks.decide("rejectOnce");
   assert.equal((await first).choice, "rejectOnce");
@@ -98,7 +105,7 @@ test("a hidden view is no reason not to reject, nor one not to answer what is na
 });
 
 test("what waits is shown again by a view that was cleared, and by a new one after a long past", async () => {
-  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf);
   const view = opened(chat);
   const first = asks.approval(request("make"), token);
   // Before it was sent.
@@ -139,4 +146,62 @@ test("compaction of a conversation is shown, and by how much", async () => {
     "Compacting the conversation…", "Compacted the conversation: 9000 → 700 tokens",
     "Not compacted. The model gave no summary.",
   ]);
+});
+
+const edit = (reason: string): AskApproval => ({
+  ...request("edit"), reason, title: "Edit a.ts (+1 −1)", content: "-a\n+b", remember: "edits of a.ts",
+  subject: { kind: "edit", uri: "file:///w/a.ts", diff: "-a\n+b", after: "h" },
+  about: `${reason}\nCan be remembered: edits of a.ts.`,
+  choices: [
+    { id: "no", label: "Reject", kind: "rejectOnce" }, { id: "session", label: "Allow for this session", kind: "allowSession" },
+    { id: "yes", label: "Allow", kind: "allowOnce" },
+  ],
+});
+const cardOf = (view: View): Card => view.got.flatMap((message) => message.kind === "ask" ? [message.card] : []).at(-1)!;
+
+test("a card offers to trust the folder only where that is the cause, and shows each fact once", async () => {
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf), view = opened(chat);
+  void asks.approval(edit("The setting `approvals` is `ask`."), token);
+  await until(() => view.cards().length === 1);
+  assert.deepEqual(cardOf(view).buttons.map(({ label }) => label), ["Allow", "Allow for this session", "Reject…"]);
+  const answer = asks.approval({ ...edit("This folder is not trusted yet."), itemId: "second" }, token);
+  await until(() => view.cards().length === 2);
+  const { buttons, about, id, opens } = cardOf(view);
+  assert.deepEqual(buttons.map(({ label, key }) => `${key} ${label}`), ["Y Allow", "S Allow for this session", "T Trust this folder", "N Reject…"]);
+  assert.deepEqual([about, buttons[1]!.tooltip, opens], ["This folder is not trusted yet.", "Allows edits of a.ts.", true]);
+  view.say({ kind: "openDiff", id });
+  view.say({ kind: "answer", id, answer: "trustFolder" });
+  assert.deepEqual([(await answer).choice, did.splice(0)], ["allowOnce", ["open second", "trust file:///w/a.ts"]]);
+});
+
+test("a rejection carries the user's words", async () => {
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf), view = opened(chat);
+  const answer = asks.approval(request("make"), token);
+  await until(() => view.cards().length === 1);
+  assert.equal(cardOf(view).title, "Run this command?");
+  view.say({ kind: "answer", id: "ask-make", answer: "no", feedback: "Use ninja." });
+  assert.deepEqual(await answer, { choice: "no", hash: "h", feedback: "Use ninja." });
+});
+
+test("the view's icon shows how many requests wait", () => {
+  const chat = new Chat("root" as never), view = opened(chat) as View & { badge?: { value: number } };
+  chat.badge(2);
+  assert.equal(view.badge?.value, 2);
+  chat.badge(0);
+  assert.equal(view.badge, undefined);
+});
+
+test("a prompt shows what goes with it, a tool its path, its counts and how long it ran", async () => {
+  const chat = new Chat("root" as never), view = opened(chat);
+  const range = { start: { line: 8, character: 0 }, end: { line: 14, character: 0 } };
+  chat.started("t", [{ type: "text", text: "Fix it" }, { type: "resource", uri: "file:///w/a.ts", range }]);
+  const tool = { type: "toolCall", itemId: "i", tool: "edit", title: "Edit a.ts", input: { path: "a.ts" } } as const;
+  chat.event({ ...tool, title: "edit", status: "pending" });
+  chat.event({ ...tool, status: "running" });
+  read();
+  chat.event({ ...tool, status: "completed", diff: "-a\n+b", files: [{ uri: "file:///w/a.ts", added: 1, removed: 1 }] });
+  await until(() => view.got.length === 4);
+  const [turn, pending, , done] = view.got as Record<string, unknown>[];
+  assert.deepEqual([turn!["text"], turn!["chips"], pending!["title"]], ["Fix it", ["file:///w/a.ts:9-14"], "Edit…"]);
+  assert.deepEqual([done!["path"], done!["added"], done!["removed"], done!["ms"], done!["diff"]], ["a.ts", 1, 1, 500, true]);
 });

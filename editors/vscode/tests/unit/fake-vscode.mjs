@@ -95,11 +95,12 @@ export const editor = {
 };
 
 const message = async (text) => void editor.said.push(text);
-export const window = { showInformationMessage: message, showWarningMessage: message, showErrorMessage: message };
+export const window = { state: { focused: true }, showInformationMessage: message, showWarningMessage: message, showErrorMessage: message };
 export const commands = { executeCommand: async (name) => void editor.ran.push(name) };
 
 export const extensions = { getExtension: () => undefined };
 export const workspace = {
+  asRelativePath: String,
   textDocuments: [],
   openTextDocument: async (uri) => workspace.textDocuments.find((each) => `${each.uri}` === `${uri}`),
   onDidOpenTextDocument: on("opened"),

@@ -9,7 +9,7 @@ const ROOT = new URL("../../", import.meta.url);
 test("no line of the extension is too wide to read", () => {
   const names = ["src", "media"].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`));
-  const written = names.filter((name) => /\.(ts|css|html|json)$/.test(name) && name !== "src/protocol.ts");
+  const written = names.filter((name) => /\.(tsx?|css|html|json)$/.test(name) && name !== "src/protocol.ts");
   assert.ok(written.length > 10, `${written.length} files were found`);
   const wide = written.flatMap((name) => readFileSync(new URL(name, ROOT), "utf8").split("\n")
     .filter((line) => line.length > COLUMNS).map((line) => `${name}: ${line}`));

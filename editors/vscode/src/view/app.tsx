@@ -1,0 +1,63 @@
+// The view: the conversation, what waits, the plan, and where prompts are written.
+import { useEffect } from "preact/hooks";
+import { Cards } from "./cards.tsx";
+import { Composer } from "./composer.tsx";
+import { post } from "./host.ts";
+import { ItemView } from "./items.tsx";
+import { IconButton } from "./parts.tsx";
+import { PlanList } from "./plan.tsx";
+import { usePlace } from "./scroll.ts";
+import type { Item, Store } from "./store.ts";
+
+export function App({ store }: { store: Store }) {
+  const { items, cards, plan, busy, restored, prompts, moved } = store;
+  const { log, list, away, toEnd } = usePlace();
+  useEffect(toEnd, [prompts]);
+  const waiting = new Set(cards.map(({ id }) => id));
+  // What a card shows is not in a row too.
+  const hidden = ({ body }: Item): boolean =>
+    body.kind === "tool" && waiting.has(`ask-${body.tool.id}`);
+  return <>
+    <div class="place">
+      <main id="log" tabIndex={0} aria-label="Conversation" ref={log}
+        onClick={follow} onKeyDown={walk}>
+        <div id="list" role="log" ref={list}>
+          {items.map((item) => <ItemView key={item.key} item={item} version={item.version}
+            hidden={hidden(item)} />)}
+        </div>
+      </main>
+      {away && <IconButton icon="arrow-down" label="Go to the end" id="end" onClick={toEnd} />}
+    </div>
+    <PlanList plan={plan} />
+    <Cards cards={cards} moved={moved} />
+    <Composer busy={busy} restored={restored} />
+  </>;
+}
+
+/** Links to files open them in the editor. */
+function follow(event: MouseEvent): void {
+  const link = (event.target as HTMLElement).closest<HTMLElement>("a[data-path]");
+  if (!link) return;
+  event.preventDefault();
+  const { path, line, column } = link.dataset;
+  post({
+    kind: "open", path: path!, ...line && { line: Number(line) },
+    ...column && { column: Number(column) },
+  });
+}
+
+/** Arrow keys move between items; Escape goes back to where prompts are written. */
+function walk(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  if (event.key === "Escape") return document.getElementById("text")?.focus();
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (!step || event.ctrlKey || event.altKey || target.closest("pre, input, textarea")) return;
+  const all = [...document.querySelectorAll<HTMLElement>("#list > .item:not([hidden])")];
+  const at = all.indexOf(target.closest<HTMLElement>(".item")!);
+  const next = at < 0 ? all.at(-1) : all[at + step];
+  if (!next) return;
+  event.preventDefault();
+  // What opens is what takes the keys.
+  (next.matches("details") ? next.querySelector("summary")!
+    : next.querySelector<HTMLElement>(":scope > details > summary") ?? next).focus();
+}

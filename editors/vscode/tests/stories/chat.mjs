@@ -1,0 +1,176 @@
+// The chat view: Markdown that streams, links, code, tools, the plan, retries, the place in it.
+import { holds, same, story, until } from "../harness/runner.mjs";
+
+const ANSWER = `## How the cart computes a total
+
+It divides by **100**, see \`src/cart.ts:2\` and src/cart.ts:1, or [MDN](https://developer.mozilla.org/).
+
+| discount | total |
+|---------:|:------|
+| 10 | 90 |
+| 20 | 80 |
+
+- [x] read the code
+- [ ] change it
+
+\`\`\`ts
+export const total = (prices: number[], discount = 0): number => {
+  const full = prices.reduce((a, b) => a + b, 0);
+  return full - full * discount / 100;
+};
+\`\`\`
+
+<img src="https://example.org/x.png" onerror="alert(1)"> [run](command:workbench.action.quit)
+`;
+const CART = "export const total = 1;\nexport const other = 2;\n";
+
+/** Changes the width of the side bar by its edge, as a person does. */
+export async function width(window, wanted) {
+  const bar = window.page.locator(".part.sidebar");
+  const { x, width, y, height } = await bar.boundingBox();
+  await window.page.mouse.move(x + width, y + height / 2);
+  await window.page.mouse.down();
+  await window.page.mouse.move(x + wanted, y + height / 2, { steps: 4 });
+  await window.page.mouse.up();
+}
+
+/** Pictures of the view in both themes, narrow and wide. */
+export async function pictures(window, name) {
+  for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]]) {
+    await window.configure("workbench.colorTheme", theme);
+    await window.page.locator(`.monaco-workbench.vs${look === "dark" ? "-dark" : ""}`).waitFor();
+    for (const wide of [340, 600]) {
+      await width(window, wide);
+      await window.page.screenshot({
+        animations: "disabled", path: `${window.world.pictures}/chat-${name}-${look}-${wide}.png`,
+        clip: { x: 0, y: 0, width: wide + 60, height: 860 },
+      });
+    }
+  }
+  await window.configure("workbench.colorTheme", undefined);
+}
+
+story("an answer is rendered as Markdown while it streams; places in it open files, code is copied and inserted", async (world) => {
+  let release;
+  const held = new Promise((settle) => (release = settle));
+  world.model.on("explain the cart", async function* () {
+    async function* slowly() {
+      for (let at = 0; at < ANSWER.length; at += 5) {
+        if (at > 520 && at <= 525) await held;
+        yield ANSWER.slice(at, at + 5);
+      }
+    }
+    yield { deltas: slowly() };
+  });
+  const window = await world.shared({ "src/cart.ts": CART });
+  await window.ask("explain the cart");
+  const chat = await window.chat();
+  await chat.locator(".code .hljs-keyword").first().waitFor();
+  same(["How the cart computes a total", "90"], [await chat.innerText(".md h4"), await chat.innerText(".md td >> nth=1")]);
+  await pictures(window, "streaming");
+  release();
+  await window.said("<img src=");
+  same([0, 0], [await chat.locator(".text img").count(), await chat.locator(".text a[href^='command']").count()]);
+  same(1, await chat.locator(".md li.task .codicon[aria-label='done']").count());
+  await pictures(window, "answer");
+  await chat.click("a.file[data-line='2']");
+  await until("the cursor on line 2", () => window.eval("return vscode.window.activeTextEditor?.selection.active.line === 1"));
+});
+
+story("code of an answer is copied, and inserted at the cursor as one undo step", async (world) => {
+  world.model.on("give me code", async function* () {
+    yield { say: "Here:\n\n```ts\nconst given = 1;\n```\n" };
+  });
+  const window = await world.shared({ "insert.ts": "const a = 0;\n" });
+  await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await window.ask("give me code");
+  const chat = await window.chat();
+  await window.goto(2);
+  await chat.click(".code button[aria-label='Insert at cursor']");
+  await until("the code", async () => await window.text("insert.ts") === "const a = 0;\nconst given = 1;");
+  await chat.click(".code button[aria-label='Copy']");
+  await until("the clipboard", () => window.eval("return (async () => await vscode.env.clipboard.readText() === 'const given = 1;')()"));
+  await window.focusEditor();
+  await window.page.keyboard.press("Control+z");
+  await until("the undo", async () => await window.text("insert.ts") === "const a = 0;\n");
+});
+
+story("a command shows its last lines while it runs, keeps them when it is stopped, and says how long it took", async (world) => {
+  world.model.on("count slowly", async function* () {
+    yield { calls: [["exec", { command: "for i in 1 2 3 4 5 6 7; do echo line $i; done; until [ -e go ]; do sleep 0.05; done" }]] };
+    yield { calls: [["exec", { command: "echo more; sleep 1000" }]] };
+    yield { say: "Never." };
+  });
+  const window = await world.shared({ "count.txt": "one\n" });
+  await window.ask("count slowly");
+  const chat = await window.chat();
+  const allow = "#cards:not([aria-disabled]) .card button:text-is('Allow')";
+  await chat.click(allow);
+  const live = chat.locator(".tool pre.live");
+  await until("the last lines", async () => await live.innerText() === "line 3\nline 4\nline 5\nline 6\nline 7");
+  await pictures(window, "command");
+  await window.eval("await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'go'), new Uint8Array())");
+  await until("how long it took", async () => /\d s$/.test(await chat.innerText(".tool[data-status='completed'] .time")));
+  await chat.click(allow);
+  await until("output", async () => await live.innerText() === "more");
+  await chat.click("#stop");
+  await chat.click(".tool[data-status='cancelled'] summary");
+  holds("more", await chat.innerText(".tool[data-status='cancelled'] pre"));
+});
+
+story("the plan stays in sight until it is done, and a tool's path opens its file", async (world) => {
+  const todos = (...states) => ["Read the code", "Change it", "Run the tests"].map((content, at) => ({ content, status: states[at] }));
+  let finish;
+  const held = new Promise((settle) => (finish = settle));
+  world.model.on("make a plan", async function* () {
+    yield { calls: [["write_todos", { todos: todos("in_progress", "pending", "pending") }], ["read", { path: "plan.ts" }]] };
+    yield { calls: [["write_todos", { todos: todos("completed", "in_progress", "pending") }]] };
+    await held;
+    yield { calls: [["write_todos", { todos: todos("completed", "completed", "completed") }]] };
+    yield { say: "All done." };
+  });
+  const window = await world.shared({ "other.ts": "1\n", "plan.ts": CART });
+  await window.ask("make a plan");
+  const chat = await window.chat();
+  await until("the second step", async () => await chat.locator("#plan .in_progress").innerText().catch(() => "") === "Change it");
+  same(["Read the code"], await chat.locator("#plan .completed").allInnerTexts());
+  await pictures(window, "plan");
+  await chat.click(".tool a.file[data-path='plan.ts']");
+  await until("the file", () => window.eval("return vscode.window.activeTextEditor?.document.uri.path.endsWith('plan.ts')"));
+  finish();
+  await window.said("All done.");
+  same(0, await chat.locator("#plan").count());
+});
+
+story("the view stays where it is read, and goes to the end for a prompt and by its button", async (world) => {
+  world.model.on("long answer", async function* () {
+    yield { say: Array.from({ length: 80 }, (_, at) => `Paragraph ${at}.`).join("\n\n") };
+  });
+  let release;
+  const held = new Promise((settle) => (release = settle));
+  world.model.on("then ask", async function* () {
+    await held;
+    yield { calls: [["exec", { command: "echo hello" }]] };
+    yield { say: "After it." };
+  });
+  const window = await world.shared({ "scroll.txt": "one\n" });
+  await window.ask("long answer");
+  const chat = await window.said("Paragraph 79.");
+  const top = () => chat.evaluate(() => document.getElementById("log").scrollTop);
+  const left = () => chat.evaluate(() => { const it = document.getElementById("log"); return it.scrollHeight - it.clientHeight - it.scrollTop; });
+  await until("the end", async () => await left() < 25);
+  await chat.evaluate(() => { document.getElementById("log").scrollTop = 100; });
+  await chat.locator("#end").waitFor();
+  await chat.fill("#text", "then ask");
+  await chat.press("#text", "Enter");
+  await until("the end again", async () => await left() < 25 && await top() > 200);
+  await chat.evaluate(() => { document.getElementById("log").scrollTop = 100; });
+  await chat.locator("#end").waitFor();
+  release();
+  await chat.locator(".card").waitFor();
+  same(100, await top(), "a card moves nothing");
+  await chat.click("#end");
+  await until("the end by the button", async () => await left() < 25);
+  await window.reject();
+  await window.said("After it.");
+});
