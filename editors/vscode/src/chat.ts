@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { commands, EventEmitter, Uri, window, workspace, type WebviewView } from "vscode";
 import words from "../media/words.json" with { type: "json" };
 import { gathered } from "./gathered.ts";
-import type { ChangedFile, FromView, ToView } from "./messages.ts";
+import type { ChangedFile, FromView, State, ToView } from "./messages.ts";
 import type { Event, Failure, FileChange, Input, ToolItem, TurnEnded } from "./protocol.ts";
 import * as say from "./say.ts";
 
@@ -16,6 +16,9 @@ type Stop = keyof typeof words.stops;
 
 /** A file as the user knows it. */
 const name = (uri: string): string => workspace.asRelativePath(Uri.parse(uri));
+
+const notifies = (): boolean =>
+  workspace.getConfiguration("interline").get("notifications", true);
 
 type Ended = Pick<TurnEnded, "sessionId" | "turnId" | "stopReason" | "error" | "files">;
 
@@ -56,6 +59,7 @@ export class Chat {
   private sent: number | undefined;
   /** No part of the history: only the next view that is ready gets it. */
   private once: ToView[] = [];
+  private readonly latest = new Map<string, ToView>();
   private readonly batch = gathered(BATCH, () => this.send());
   /** When tool calls began to run. */
   private readonly began = new Map<string, number>();
@@ -70,6 +74,7 @@ export class Chat {
     view.webview.options = { enableScripts: true, localResourceRoots: [this.root] };
     view.webview.onDidReceiveMessage((message: FromView) => {
       if (message.kind === "ready") this.sent = 0;
+      if (message.kind === "ready") this.once.push(...this.latest.values());
       this.said.fire(message);
       this.batch.flush();
     });
@@ -92,6 +97,25 @@ export class Chat {
     this.batch.flush();
   }
 
+  /** What is known of the session. */
+  state(state: State): void {
+    if (this.view) this.view.description = state.title;
+    this.last({ kind: "state", state });
+  }
+
+  /** Shows facts of which only the last count; a new view gets them too. */
+  last(message: ToView): void {
+    this.latest.set(message.kind, message);
+    this.once = [...this.once.filter(({ kind }) => kind !== message.kind), message];
+    this.batch.later();
+  }
+
+  /** Where the window is in the background: says that a turn has ended. */
+  async away(words: string): Promise<void> {
+    if (window.state.focused || !notifies()) return;
+    if (await say.info(words, "Show")) await this.reveal();
+  }
+
   /** How many requests wait, on the view's icon. */
   badge(value: number): void {
     const tooltip = `${value} ${value === 1 ? "request waits" : "requests wait"} for you`;
@@ -105,7 +129,8 @@ export class Chat {
 
   /** Where the view or the window is out of sight: says what there is, and decides nothing. */
   async point(words: string): Promise<void> {
-    if (this.view?.visible && window.state.focused) return;
+    const { focused } = window.state;
+    if (this.view?.visible && (focused || !notifies())) return;
     if (await say.info(words, "Show")) await this.reveal();
   }
 
@@ -191,15 +216,17 @@ export class Chat {
     });
   }
 
-  ended({ sessionId, turnId, error, stopReason, files }: Ended): void {
+  /** `again`: the same prompt can be sent again. */
+  ended({ sessionId, turnId, error, stopReason, files }: Ended, again = false): void {
     this.post({ kind: "ended" });
-    if (error) this.failed(turnId, error);
+    if (error) this.failed(turnId, error, again);
     else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
     if (files.length > 0) this.changed(sessionId, turnId, files);
   }
 
-  private failed(turn: string, { kind, message, hint }: Failure): void {
-    const remedy = kind === "auth" || kind === "noModel" ? "setKey" : undefined;
+  private failed(turn: string, { kind, message, hint }: Failure, again: boolean): void {
+    const keyless = kind === "auth" || kind === "noModel";
+    const remedy = keyless ? "setKey" : again ? "retry" : undefined;
     this.post({ kind: "error", text: message, hint, turn, ...remedy && { remedy } });
   }
 

@@ -3,24 +3,33 @@ import { commands, StatusBarAlignment, window, workspace, type ExtensionContext 
 import { ask } from "./ask.ts";
 import { Asks } from "./asks.ts";
 import { Chat } from "./chat.ts";
+import { complete } from "./complete.ts";
 import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
+import { exported, history, removeCurrent, rename } from "./history.ts";
 import * as keys from "./keys.ts";
 import { Languages } from "./languages.ts";
-import type { FromView } from "./messages.ts";
+import type { FromView, Setup } from "./messages.ts";
 import { pages } from "./pages.ts";
 import * as places from "./places.ts";
+import { dropped } from "./prompts.ts";
 import { proposals } from "./proposals.ts";
-import { COMMANDS } from "./protocol.ts";
+import { COMMANDS, type Status } from "./protocol.ts";
 import { Queries } from "./query.ts";
 import { Review } from "./review.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
+import { choosePath, keyless } from "./setup.ts";
 import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Commands that buttons of the view run. */
-const VIEW = ["interline.setKey"];
+const VIEW = [
+  "interline.setKey", "interline.setPath", "interline.restart", "interline.mode",
+  "interline.model", "interline.agent", "interline.newSession", "interline.history",
+  "interline.compact", "interline.revert",
+  "interline.export", "interline.showPrompt",
+];
 
 let server: Server;
 
@@ -37,6 +46,8 @@ export function activate(context: ExtensionContext): void {
     chat.badge(asks.waiting.size);
     void commands.executeCommand("setContext", "interline.running", works);
   };
+  const setup = (facts: Partial<Setup>): void =>
+    chat.last({ kind: "setup", setup: { providers: keys.providers(), ...facts } });
   const edits = new Edits(subscriptions), page = pages(subscriptions);
   server = new Server(output, (client) => {
     // What waited for another server's answer.
@@ -47,6 +58,8 @@ export function activate(context: ExtensionContext): void {
       sessions.ended(turn);
       void review.ended(turn).catch(tell);
     });
+    client.onNotification("interline/session/didChange", sessions.turned);
+    client.onNotification("interline/status/didChange", () => void sessions.checked().catch(tell));
     client.onNotification("interline/review/didChange", review.changed);
     client.onRequest("interline/edit/apply", edits.apply);
     client.onRequest("interline/workspace/save", save);
@@ -60,11 +73,14 @@ export function activate(context: ExtensionContext): void {
     shown.flush();
     known.all();
     review.later();
+    // Only shown: nothing waits for it.
+    void client.sendRequest<Status>("interline/status", {}).then(sessions.status, tell);
+    void keyless(client).then((keyless) => setup({ keyless }), tell);
   }, (words) => {
     asks.drop();
     chat.note(words, "error");
     void say.warn(words);
-  });
+  }, (missing) => setup({ missing }));
   const asks = new Asks(chat, show, proposals(server, subscriptions));
   const shown = follow(server, subscriptions);
   const known = new Languages((found) =>
@@ -86,16 +102,33 @@ export function activate(context: ExtensionContext): void {
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("interline")) void server.configured().catch(tell);
     }),
+    window.onDidChangeActiveTextEditor(() => void sessions.tell().catch(tell)),
+    window.onDidChangeTextEditorSelection(() => void sessions.tell().catch(tell)),
   );
 
+  const keyed = async (): Promise<void> =>
+    setup({ keyless: await keyless(await server.ready()) });
+  const completed = async (n: number, text: string, offset: number): Promise<void> => {
+    const sessionId = await sessions.of(), folder = sessions.folder();
+    const found = await complete(server, sessionId, folder, text, offset);
+    chat.direct({ kind: "offers", n, ...found });
+  };
   const heard = (said: FromView): unknown => {
     switch (said.kind) {
-      case "send": return sessions.ask(said.text);
+      case "send": return sessions.send(said.text, said.attachments, said.steer);
+      case "complete": return completed(said.n, said.text, said.offset);
+      case "dropped":
+        for (const uri of said.uris) chat.direct({ kind: "attach", attachment: dropped(uri) });
+        return;
+      case "dequeue": case "steerQueued": case "editQueued":
+        return sessions.dequeue(said.turn, said.kind);
       case "act": return chat.acts.get(said.id)?.();
       case "cancel": return server.command("interline.cancel");
       case "open": return places.open(said);
       case "insert": return places.insert(said.text);
       case "copy": return places.copy(said.text);
+      case "key":
+        return keys.store(context, server, said.provider, said.secret).then(keyed);
       case "run": return VIEW.includes(said.command) && commands.executeCommand(said.command);
     }
   };
@@ -122,13 +155,21 @@ export function activate(context: ExtensionContext): void {
     "interline.newSession": () => sessions.begin().then(() => review.later()),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
+    "interline.agent": (given) => sessions.configure("agent", given?.agent),
+    "interline.history": () => history(server, sessions),
+    "interline.fork": () => sessions.fork(),
+    "interline.compact": () => sessions.compact(),
+    "interline.rename": async () => rename(server, await sessions.of()),
+    "interline.delete": async () => removeCurrent(server, await sessions.of()),
+    "interline.export": async () => exported(server, await sessions.of()),
     "interline.trust": () => server.command("interline.trust", here()),
     "interline.untrust": () => server.command("interline.untrust", here()),
     "interline.showPrompt": async () =>
       page("prompt.md", (await sessions.forward("interline.showPrompt")).text),
     "interline.status": async () =>
       page("status.json", await server.request("interline/status", {})),
-    "interline.setKey": () => keys.ask(context, server),
+    "interline.setKey": () => keys.ask(context, server).then(keyed),
+    "interline.setPath": () => choosePath(),
     "interline.restart": () => server.stop().then(() => server.ready()),
   };
   // The rest is the server's own; each window has its own server, so they are registered once.

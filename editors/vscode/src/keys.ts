@@ -11,15 +11,25 @@ const NAMES = "interline.keys";
 
 const slot = (provider: string): string => `interline.key.${provider}`;
 
+/** The providers that a key can be set for. */
+export function providers(): string[] {
+  return [...new Set([...BUILT_IN, ...Object.keys(settings.scopes().user["providers"] ?? {})])];
+}
+
 export async function ask(context: ExtensionContext, server: Server): Promise<void> {
-  const { secrets, globalState } = context;
-  const names = new Set([...BUILT_IN, ...Object.keys(settings.scopes().user["providers"] ?? {})]);
-  const provider = await window.showQuickPick([...names], { placeHolder: "Choose a provider" });
+  const provider = await window.showQuickPick(providers(), { placeHolder: "Choose a provider" });
   if (!provider) return;
   const prompt = say.plain(`${provider} API key (leave empty to remove it)`);
   const given = await window.showInputBox({ password: true, ignoreFocusOut: true, prompt });
   if (given === undefined) return;
-  const secret = given.trim();
+  await store(context, server, provider, given.trim());
+}
+
+/** Stores a key, or removes it if it is empty. */
+export async function store(
+  context: ExtensionContext, server: Server, provider: string, secret: string,
+): Promise<void> {
+  const { secrets, globalState } = context;
   // A provider whose key was forgotten stays in the list: it has none there.
   await globalState.update(NAMES, [...new Set(globalState.get<string[]>(NAMES)).add(provider)]);
   await (secret ? secrets.store(slot(provider), secret) : secrets.delete(slot(provider)));

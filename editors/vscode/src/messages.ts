@@ -1,6 +1,6 @@
 // What the extension and its chat view send each other.
 import table from "../media/hidden.json" with { type: "json" };
-import type { TodoStatus, ToolStatus } from "./protocol.ts";
+import type { TodoStatus, ToolStatus, WireRange } from "./protocol.ts";
 
 /** ms for which a card takes no consent after it came or moved: the click was meant for another. */
 export const STILL = 500;
@@ -50,6 +50,52 @@ export interface Tool {
   ms?: number;
 }
 
+/** What goes with a prompt: a file or a part of it, a text of the editor's, a picture. */
+export interface Attachment {
+  kind: "file" | "selection" | "symbol" | "problems" | "diff" | "image";
+  label: string;
+  uri?: string;
+  range?: WireRange;
+  /** A picture, in Base64. */
+  data?: string;
+  mimeType?: string;
+}
+
+/** A line of the list that completes `@` and `/`; `detail` says more. */
+export interface Offer {
+  label: string;
+  icon: string;
+  detail?: string;
+  /** What stays in the field in place of what was typed. */
+  insert?: string;
+  attach?: Attachment;
+  command?: string;
+}
+
+/** A prompt that waits for its turn. */
+export interface Queued { turn: string; text: string }
+
+/** What is shown of the session beside its conversation. */
+export interface State {
+  model: string;
+  mode: string;
+  agent?: string;
+  title: string;
+  /** Tokens in the model's context at the last request, and of the session in all. */
+  used?: number;
+  tokens?: number;
+  cost?: number;
+  trusted?: boolean;
+  queue: Queued[];
+  /** The file of the active editor, as a suggestion. */
+  active?: Attachment;
+  /** Whether there are agents to choose. */
+  agents: boolean;
+}
+
+/** Whether there is a server and a key for it; `missing`: why there is no server. */
+export interface Setup { missing?: string; keyless?: boolean; providers: string[] }
+
 /** What an error offers to do. */
 export type Remedy = "setKey" | "retry";
 
@@ -72,16 +118,26 @@ export type ToView =
   | { kind: "answered"; id: string }
   /** A prompt that was not sent, for the field that it was typed in. */
   | { kind: "restore"; text: string }
+  | { kind: "state"; state: State }
+  | { kind: "setup"; setup: Setup }
+  /** The answer to `complete`: what is typed from `start` on is replaced. */
+  | { kind: "offers"; n: number; start: number; offers: Offer[] }
+  | { kind: "attach"; attachment: Attachment }
   | { kind: "busy"; busy: boolean };
 
 export type FromView =
   | { kind: "ready" | "cancel" }
   | { kind: "act"; id: string }
-  | { kind: "send"; text: string }
+  /** `steer`: for the turn that runs, not after it. */
+  | { kind: "send"; text: string; attachments?: Attachment[]; steer?: boolean }
+  | { kind: "complete"; n: number; text: string; offset: number }
+  | { kind: "dropped"; uris: string[] }
+  | { kind: "dequeue" | "steerQueued" | "editQueued"; turn: string }
   | { kind: "answer"; id: string; answer: string; feedback?: string }
   | { kind: "openDiff"; id: string }
   | { kind: "open"; path: string; line?: number; column?: number }
   | { kind: "copy" | "insert"; text: string }
+  | { kind: "key"; provider: string; secret: string }
   | { kind: "run"; command: string };
 /** Characters that hide, reorder or look like nothing: the server's table (`src/visible.rs`). */
 const HIDDEN = new RegExp(`(?![\\t\\n])[${table.hidden.join("")}]`, "gu");

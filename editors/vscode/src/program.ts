@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, isAbsolute } from "node:path";
 import { promisify } from "node:util";
 
-/** Something that the user can do something about: a setting. */
+/** Something that the user can do something about: the program's path. */
 export class Trouble extends Error {
   readonly setting = "interline.server.path";
 }

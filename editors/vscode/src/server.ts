@@ -6,7 +6,6 @@ import type { ClientNotifications, ClientOffer, ClientRequests as Requests } fro
 import * as say from "./say.ts";
 import * as settings from "./settings.ts";
 
-const OPEN_SETTINGS = "workbench.action.openSettings";
 const OFFER: ClientOffer = {
   version: 1, events: true, approvals: true, questions: true, save: true, edit: true,
   context: true, query: true, review: true, commands: true, userSettings: true,
@@ -16,9 +15,9 @@ const OFFER: ClientOffer = {
 export async function tell(error: unknown): Promise<void> {
   const { message, data } = error as { message?: string; data?: { kind?: string } };
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
-  const buttons = keyless ? ["Set API Key"] : error instanceof Trouble ? ["Open Settings"] : [];
+  const buttons = keyless ? ["Set API Key"] : error instanceof Trouble ? ["Set Path"] : [];
   if (!await say.fail(message ?? `${error}`, ...buttons)) return;
-  if (error instanceof Trouble) return commands.executeCommand(OPEN_SETTINGS, error.setting);
+  if (error instanceof Trouble) return commands.executeCommand("interline.setPath");
   await commands.executeCommand("interline.setKey");
   // What was not sent waits in the view's field.
   await commands.executeCommand("interline.chat.focus");
@@ -34,19 +33,21 @@ export class Server {
 
   /**
    * `listen` takes what a server says; `prepare` is done when it has started, before anyone else
-   * talks to it; `ended`: it ended by itself.
+   * talks to it; `ended`: it ended by itself; `missing`: why it cannot be started, or that it was.
    */
   constructor(
     private readonly output: LogOutputChannel,
     private readonly listen: (client: LanguageClient) => void,
     private readonly prepare: (client: LanguageClient) => Promise<void>,
     private readonly ended: (words: string) => void,
+    private readonly missing: (words: string | undefined) => void,
   ) {}
 
   /** The running server; starts it if needed. */
   ready(): Promise<LanguageClient> {
     return this.starting ??= this.start().catch((error) => {
       this.client = this.starting = undefined;
+      this.missing(error instanceof Trouble ? error.message : `${error?.message ?? error}`);
       throw error;
     });
   }
@@ -68,7 +69,8 @@ export class Server {
 
   /** A workspace's settings count at once, the user's own and the program with a new server. */
   async configured(): Promise<void> {
-    if (this.client) await configure(this.client);
+    if (!this.client) return void await this.ready();
+    await configure(this.client);
     if (this.fixed === fixed()) return;
     const words = "restart the server to apply your settings.";
     const again = await say.info(words, "Restart Server");
@@ -114,6 +116,7 @@ export class Server {
     }
     this.client = client;
     await configure(client);
+    this.missing(undefined);
     await this.prepare(client);
     return client;
   }

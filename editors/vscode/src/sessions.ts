@@ -2,7 +2,11 @@
 import { Uri, window, workspace, type Memento } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Chat } from "./chat.ts";
+import { active } from "./complete.ts";
 import * as context from "./context.ts";
+import type { Attachment, Queued } from "./messages.ts";
+import { pick } from "./pickers.ts";
+import { input as parts } from "./prompts.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
 import { tell, type Server } from "./server.ts";
@@ -11,10 +15,25 @@ import { tell, type Server } from "./server.ts";
 export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
-const REMEMBERED = "interline.session ", SHOWN = 200;
-/** Net changes of turns: the log has sums over their edits. */
-const COUNTS = "interline.counts";
+const REMEMBERED = "interline.session ", SHOWN = 1000;
+/** Net changes of turns, and how many of them: the log has sums over their edits. */
+const COUNTS = "interline.counts", COUNTED = 200;
 type Counts = [turn: string, files: wire.FileChange[]][];
+/** Failures after which the same prompt can succeed. */
+const PASSING: wire.FailureKind[] = ["network", "overloaded", "rateLimited"];
+
+/** What is known of a session beside its conversation. */
+interface Facts {
+  model?: string;
+  mode?: string;
+  agent?: string | null;
+  title?: string | null;
+  tokens?: number;
+  cost?: number | null;
+  used?: number;
+}
+type Prompt = Pick<wire.TurnStarted, "sessionId" | "turnId" | "input">;
+interface Waiting extends Queued { input: wire.Input[] }
 
 export class Sessions {
   /** The turns that run, by session. */
@@ -22,6 +41,10 @@ export class Sessions {
   /** What was asked in vain: it is in the view's field, without its place. */
   private unsent: wire.Input[] = [];
   private readonly current = new Map<string, Promise<string>>();
+  private readonly facts = new Map<string, Facts>();
+  /** Prompts that wait behind a running turn, by session. */
+  private readonly queues = new Map<string, Waiting[]>();
+  private trust: Record<string, boolean> = {};
 
   /**
    * `changed` is called when turns begin or end; `flush` sends what is gathered, so that the server
@@ -34,26 +57,86 @@ export class Sessions {
 
   readonly started = (turn: wire.TurnStarted): void => {
     this.running.set(turn.sessionId, turn);
+    this.unqueue(turn.sessionId, turn.turnId);
     this.changed();
-    this.chat.started(turn.turnId, turn.input, this.label(turn.sessionId));
+    this.show(turn);
   };
 
-  readonly event = ({ event }: wire.TurnEvent): void => this.chat.event(event);
+  /** A prompt, with what its buttons do. */
+  private show({ sessionId, turnId, input }: Prompt): void {
+    this.chat.acts.set(`fork ${turnId}`, () => this.fork(sessionId, turnId));
+    this.chat.acts.set(`edit ${turnId}`, () => this.edit(sessionId, turnId, input));
+    this.chat.started(turnId, input, this.label(sessionId));
+  }
+
+  readonly event = ({ sessionId, event }: wire.TurnEvent): void => {
+    if (event.type === "usage" && event.step?.input !== undefined) {
+      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = event.step;
+      const used = input + output + cacheRead + cacheWrite;
+      if (used > 0) this.learn(sessionId, { used });
+    }
+    this.chat.event(event);
+  };
 
   readonly ended = (turn: wire.TurnEnded): void => {
     const { sessionId, turnId, error } = turn, began = this.running.get(sessionId);
     if (began?.turnId === turnId) this.running.delete(sessionId);
+    this.unqueue(sessionId, turnId);
     this.changed();
-    this.chat.ended(turn);
+    const again = began && error && PASSING.includes(error.kind);
+    if (again) this.chat.acts.set(`again ${turnId}`, () => this.start(sessionId, began.input));
+    this.chat.ended(turn, Boolean(again));
+    const title = this.facts.get(sessionId)?.title || words(began?.input ?? []).slice(0, 60);
+    void this.chat.away(`${error ? "the turn failed" : "the turn has ended"}: ${title}`);
+    const stopped = turn.stopReason === "maxSteps" || turn.stopReason === "maxTokens";
+    const go = (): unknown => this.start(sessionId, [{ type: "text", text: "Continue." }]);
+    if (stopped) this.chat.row(`continue ${turnId}`, "There is more to do.", go, "Continue");
     if (error?.kind !== "auth" && error?.kind !== "noModel") return;
     this.giveBack(began?.input ?? []);
     void tell({ message: error.message, data: error });
   };
 
+  /** A session's title, model, mode or cost changed. */
+  readonly turned = ({ sessionId, state: _, ...facts }: wire.SessionChange): void => {
+    this.learn(sessionId, facts);
+  };
+
+  private learn(sessionId: string, facts: Facts): void {
+    this.facts.set(sessionId, { ...this.facts.get(sessionId), ...facts });
+    void this.tell();
+  }
+
+  /** Settings, folders or trust changed. */
+  async checked(): Promise<void> {
+    this.status(await this.server.request("interline/status", {}));
+  }
+
+  readonly status = ({ trust = {} }: wire.Status): void => {
+    this.trust = trust;
+    void this.tell();
+  };
+
+  /** Shows the facts of the folder's session. */
+  async tell(): Promise<void> {
+    const folder = this.folder(), session = await this.current.get(`${folder ?? ""}`);
+    const facts = this.facts.get(session ?? "") ?? {};
+    const settings = workspace.getConfiguration("interline");
+    const agents = Object.keys(settings.get<object>("agents", {}) ?? {}).length > 0;
+    this.chat.state({
+      model: facts.model ?? settings.get("model", ""), mode: facts.mode ?? settings.get("mode", ""),
+      title: facts.title ?? "", ...facts.agent && { agent: facts.agent }, agents,
+      ...facts.used !== undefined && { used: facts.used },
+      ...facts.tokens && { tokens: facts.tokens }, ...facts.cost && { cost: facts.cost },
+      ...folder && folder.fsPath in this.trust && { trusted: this.trust[folder.fsPath] },
+      queue: (this.queues.get(session ?? "") ?? []).map(({ turn, text }) => ({ turn, text })),
+      active: active(),
+    });
+  }
+
   /** Remembers what a turn's rows show. */
   counted(sessionId: string, turnId: string, files: wire.FileChange[]): void {
     const all = [...this.memory.get<Counts>(COUNTS, []), [`${sessionId} ${turnId}`, files]];
-    void this.memory.update(COUNTS, all.slice(-SHOWN));
+    void this.memory.update(COUNTS, all.slice(-COUNTED));
   }
 
   /** The folder that a command is about: the present editor's, else the first. */
@@ -74,25 +157,81 @@ export class Sessions {
 
   private async fresh(cwd: string): Promise<string> {
     const params = cwd ? { cwd } : {};
-    const { sessionId } = await this.server.request("interline/session/new", params);
-    void this.memory.update(REMEMBERED + cwd, sessionId);
-    return sessionId;
+    const session = await this.server.request("interline/session/new", params);
+    void this.memory.update(REMEMBERED + cwd, session.sessionId);
+    this.learn(session.sessionId, session);
+    return session.sessionId;
+  }
+
+  /** What the view's field asks, with what is attached to it. */
+  async send(text: string, attachments: Attachment[] = [], steer = false): Promise<void> {
+    const again = attachments.length === 0 && words(this.unsent) === text;
+    const read = async (): Promise<wire.Input[]> =>
+      parts(text, attachments, await this.commands(/^\/\S+/.exec(text.trim())?.[0]));
+    const input = again ? this.unsent : await read().catch((error) => {
+      this.giveBack([{ type: "text", text }]);
+      throw error;
+    });
+    await this.put(input, steer);
+  }
+
+  /** The skills and prompts that begin with a word. */
+  private async commands(text: string | undefined): Promise<wire.Completion[]> {
+    if (!text) return [];
+    const params = { sessionId: await this.of(), text, offset: text.length };
+    return (await this.server.request("interline/input/complete", params)).items;
   }
 
   async ask(text: string, place?: wire.Input): Promise<void> {
     const again = !place && words(this.unsent) === text;
-    const input = again ? this.unsent : [{ type: "text", text } as const, ...place ? [place] : []];
+    const typed = { type: "text", text } as const;
+    await this.put(again ? this.unsent : [typed, ...place ? [place] : []]);
+  }
+
+  private async put(input: wire.Input[], steer = false): Promise<void> {
     await this.chat.reveal();
     try {
-      const sessionId = await this.of();
-      this.flush();
-      const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
-      const { state } = await this.server.request("interline/turn/start", params);
-      if (state === "queued") this.chat.note("Queued: runs after the current turn.");
+      const sessionId = await this.of(), turn = this.running.get(sessionId);
+      if (steer && turn) return await this.steer(sessionId, turn.turnId, input);
+      await this.start(sessionId, input);
     } catch (error) {
       this.giveBack(input);
       throw error;
     }
+  }
+
+  private async start(sessionId: string, input: wire.Input[]): Promise<void> {
+    this.flush();
+    const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
+    const { state, turnId } = await this.server.request("interline/turn/start", params);
+    if (state !== "queued") return;
+    const waiting = { turn: turnId, text: words(input), input };
+    this.queues.set(sessionId, [...this.queues.get(sessionId) ?? [], waiting]);
+    await this.tell();
+  }
+
+  private async steer(sessionId: string, turnId: string, input: wire.Input[]): Promise<void> {
+    await this.server.request("interline/turn/steer", { sessionId, turnId, input });
+    this.chat.started(turnId, input, this.label(sessionId));
+  }
+
+  private unqueue(sessionId: string, turn: string): void {
+    const left = (this.queues.get(sessionId) ?? []).filter((each) => each.turn !== turn);
+    this.queues.set(sessionId, left);
+    void this.tell();
+  }
+
+  /** Takes a prompt out of the queue: for good, for the turn that runs, or back into the field. */
+  async dequeue(turn: string, what: "dequeue" | "steerQueued" | "editQueued"): Promise<void> {
+    const found = [...this.queues].find(([, all]) => all.some((each) => each.turn === turn));
+    if (!found) return;
+    const [sessionId] = found, params = { sessionId, turnId: turn };
+    const { input } = await this.server.request("interline/turn/dequeue", params);
+    this.unqueue(sessionId, turn);
+    const running = this.running.get(sessionId);
+    if (what === "editQueued") this.giveBack(input);
+    else if (what === "steerQueued" && running) await this.steer(sessionId, running.turnId, input);
+    else if (what === "steerQueued") await this.start(sessionId, input);
   }
 
   /** What was typed is not lost with the trouble. */
@@ -138,13 +277,47 @@ export class Sessions {
     this.chat.note("New session.");
   }
 
-  async configure(key: "mode" | "model", given?: string): Promise<void> {
-    const offers = (await this.server.request("interline/status", {}))[`${key}s`] ?? [];
-    const value = given ?? await window.showQuickPick(offers, { placeHolder: `Which ${key}?` });
-    if (!value) return;
-    const params = { sessionId: await this.of(), [key]: value };
-    const { mode, model } = await this.server.request("interline/session/configure", params);
-    void say.info(`mode ${mode}, model ${model}`);
+  /** Opens an earlier session in place of the folder's current one. */
+  async open(sessionId: string): Promise<void> {
+    const params = { sessionId, limit: SHOWN }, cwd = `${this.folder() ?? ""}`;
+    const opened = await this.server.request("interline/session/open", params);
+    if (opened.access === "readOnly") {
+      const fork = await say.info("another window has this session open.", "Open a Copy");
+      return fork ? this.fork(sessionId) : undefined;
+    }
+    this.current.set(cwd, Promise.resolve(sessionId));
+    void this.memory.update(REMEMBERED + cwd, sessionId);
+    await this.chat.reveal();
+    this.chat.clear();
+    this.replay(opened.items);
+    this.learn(sessionId, opened.session);
+  }
+
+  /** A session with the conversation before a turn, or with all of it. */
+  async fork(session?: string, turnId?: string): Promise<void> {
+    const from = session ?? await this.of(), params = { sessionId: from, ...turnId && { turnId } };
+    const { sessionId } = await this.server.request("interline/session/fork", params);
+    await this.open(sessionId);
+  }
+
+  /** To send a prompt again: a fork before it, and its words in the field. */
+  private async edit(sessionId: string, turnId: string, input: wire.Input[]): Promise<void> {
+    await this.fork(sessionId, turnId);
+    this.giveBack(input);
+  }
+
+  async compact(): Promise<void> {
+    await this.server.request("interline/session/compact", { sessionId: await this.of() });
+  }
+
+  async configure(key: "mode" | "model" | "agent", given?: string): Promise<void> {
+    const sessionId = await this.of(), facts = this.facts.get(sessionId);
+    const value = given ?? await pick(this.server, key, facts?.[key] ?? "");
+    if (value === undefined) return;
+    const params = { sessionId, [key]: value };
+    const session = await this.server.request("interline/session/configure", params);
+    this.learn(sessionId, session);
+    void say.info(`mode ${session.mode}, model ${session.model}`);
   }
 
   /** The server has started: the folders' sessions continue, and interrupted turns are reported. */
@@ -152,6 +325,7 @@ export class Sessions {
     const cut = new Map(this.running), again = this.current.size > 0;
     this.running.clear();
     this.current.clear();
+    this.queues.clear();
     this.changed();
     const folders = ["", ...(workspace.workspaceFolders ?? []).map(({ uri }) => `${uri}`)];
     for (const folder of folders) {
@@ -167,21 +341,22 @@ export class Sessions {
         const { items } = opened, turn = cut.get(sessionId)?.turnId;
         const end = items.findIndex(({ turnId, body }) => turnId === turn && body.kind === "ended");
         // What was there before the server ended is still shown.
-        this.replay(!again ? items : end < 0 ? [] : items.slice(end), this.label(sessionId));
+        this.replay(!again ? items : end < 0 ? [] : items.slice(end));
+        this.learn(sessionId, opened.session);
       } catch (error) {
         client.warn(`session ${sessionId}: ${error}`);
       }
     }
   }
 
-  private replay(items: wire.Envelope[], label?: string): void {
+  private replay(items: wire.Envelope[]): void {
     const counts = new Map(this.memory.get<Counts>(COUNTS, []));
     for (const { body, ...turn } of items) {
-      if (body.kind === "started") this.chat.started(turn.turnId, body.input, label);
+      if (body.kind === "started") this.show({ ...turn, input: body.input });
       else if (body.kind === "ended") {
         const files = counts.get(`${turn.sessionId} ${turn.turnId}`) ?? body.files;
         this.chat.ended({ ...turn, ...body, files });
-      } else this.chat.event(body.event);
+      } else this.event({ ...turn, event: body.event });
     }
     const last = items.at(-1)?.body;
     if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);

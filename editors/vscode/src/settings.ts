@@ -4,7 +4,7 @@ import { extensions, workspace } from "vscode";
 type Tree = { [key: string]: unknown };
 
 /** Settings of the extension itself; all others are the server's, under the same names. */
-const OWN = "interline.server.";
+export const OWN = ["interline.server.", "interline.notifications"];
 
 export function server(): { path: string; env: Record<string, string> } {
   const own = workspace.getConfiguration("interline.server");
@@ -17,7 +17,7 @@ export function scopes(): { user: Tree; client: Tree } {
   const user: Tree = {}, client: Tree = {};
   const properties: Record<string, { scope: string }> = contributes.configuration.properties;
   for (const [name, { scope }] of Object.entries(properties)) {
-    if (name.startsWith(OWN)) continue;
+    if (OWN.some((own) => name.startsWith(own))) continue;
     const found = workspace.getConfiguration().inspect(name), keys = name.split(".").slice(1);
     put(user, keys, found?.globalValue ?? null);
     // The server merges changes over earlier ones: null removes a value.

@@ -6,11 +6,12 @@ import { post } from "./host.ts";
 import { ItemView } from "./items.tsx";
 import { IconButton } from "./parts.tsx";
 import { PlanList } from "./plan.tsx";
+import { Start } from "./start.tsx";
 import { usePlace } from "./scroll.ts";
 import type { Item, Store } from "./store.ts";
 
 export function App({ store }: { store: Store }) {
-  const { items, cards, plan, busy, restored, prompts, moved } = store;
+  const { items, cards, plan, prompts, moved } = store;
   const { log, list, away, toEnd } = usePlace();
   useEffect(toEnd, [prompts]);
   const waiting = new Set(cards.map(({ id }) => id));
@@ -22,6 +23,7 @@ export function App({ store }: { store: Store }) {
       <main id="log" tabIndex={0} aria-label="Conversation" ref={log}
         onClick={follow} onKeyDown={walk}>
         <div id="list" role="log" ref={list}>
+          {items.some(({ body }) => body.kind === "turn") ? null : <Start store={store} />}
           {items.map((item) => <ItemView key={item.key} item={item} version={item.version}
             hidden={hidden(item)} />)}
         </div>
@@ -30,7 +32,7 @@ export function App({ store }: { store: Store }) {
     </div>
     <PlanList plan={plan} />
     <Cards cards={cards} moved={moved} />
-    <Composer busy={busy} restored={restored} />
+    <Composer store={store} />
   </>;
 }
 

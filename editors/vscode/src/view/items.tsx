@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { prose, visible } from "../messages.ts";
 import { post } from "./host.ts";
 import { Counts, ToolRow } from "./tool.tsx";
-import { duration, Icon } from "./parts.tsx";
+import { duration, Icon, IconButton } from "./parts.tsx";
 import type { Body, Item } from "./store.ts";
 import { Text } from "./text.tsx";
 
@@ -54,9 +54,19 @@ function draw(body: Body, hidden: boolean) {
   }
 }
 
-function Turn({ body: { text, chips, label } }: { body: Of<"turn"> }) {
+function Turn({ body: { id, text, chips, label } }: { body: Of<"turn"> }) {
+  const act = (what: string) => () => post({ kind: "act", id: `${what} ${id}` });
   return <div class="item turn" tabIndex={-1}>
-    <h2 class="who">{label ? `You, in ${label}` : "You"}</h2>
+    <div class="head">
+      <h2 class="who">{label ? `You, in ${label}` : "You"}</h2><span class="gap" />
+      <span class="acts">
+        <IconButton icon="edit" label="Edit and send again, in a copy of the session"
+          onClick={act("edit")} />
+        <IconButton icon="repo-forked" label="Fork the session before this prompt"
+          onClick={act("fork")} />
+        <IconButton icon="copy" label="Copy" onClick={() => post({ kind: "copy", text })} />
+      </span>
+    </div>
     <div class="prompt">
       {chips.length > 0 && <div class="chips">
         {chips.map((chip) => <span class="chip">{chip}</span>)}

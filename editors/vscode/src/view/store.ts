@@ -1,6 +1,8 @@
 // What the view shows: items in their order, cards, the plan. Takes the extension's messages and
 // counts the versions of what changed; draws nothing.
-import type { Card, ChangedFile, Remedy, Tool, ToView } from "../messages.ts";
+import type {
+  Attachment, Card, ChangedFile, Remedy, Setup, State, Tool, ToView,
+} from "../messages.ts";
 import { Source } from "./blocks.ts";
 
 export type Body =
@@ -33,8 +35,13 @@ export class Store {
   prompts = 0;
   /** Cards that came or went: what moves under a pointer takes no click for a while. */
   moved = 0;
-  /** Prompts that were not sent, for the field. */
-  restored: string[] = [];
+  /** Prompts that were not sent, for the field, and what was dropped for it. */
+  readonly restored: string[] = [];
+  readonly attached: Attachment[] = [];
+  /** What completes what is typed. */
+  completed?: ToView & { kind: "offers" };
+  state?: State;
+  setup?: Setup;
   private byId = new Map<string, Item>();
   private count = 0;
 
@@ -71,6 +78,10 @@ export class Store {
         this.moved += 1;
         return;
       case "restore": return void this.restored.push(message.text);
+      case "state": return void (this.state = message.state);
+      case "setup": return void (this.setup = message.setup);
+      case "offers": return void (this.completed = message);
+      case "attach": return void this.attached.push(message.attachment);
       case "busy": return void (this.busy = message.busy);
     }
   }

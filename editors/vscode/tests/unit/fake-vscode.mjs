@@ -27,6 +27,8 @@ export const languages = {
   onDidChangeDiagnostics: on("reported"),
   report: (...uris) => events.emit("reported", { uris }),
 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
+export const ThemeIcon = class {};
 export const LogLevel = { Off: 0, Trace: 1 };
 export const Uri = {
   parse: (text) => ({ toString: () => text }),
@@ -100,6 +102,7 @@ export const commands = { executeCommand: async (name) => void editor.ran.push(n
 
 export const extensions = { getExtension: () => undefined };
 export const workspace = {
+  getConfiguration: () => ({ get: (_, value) => value }),
   asRelativePath: String,
   textDocuments: [],
   openTextDocument: async (uri) => workspace.textDocuments.find((each) => `${each.uri}` === `${uri}`),

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { prose, visible } from "../../src/messages.ts";
+import "./fake.ts";
 import { COMMANDS } from "../../src/protocol.ts";
 
+const { OWN } = await import("../../src/settings.ts");
 const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 const manifest = JSON.parse(read("package.json"));
 const properties: Record<string, { scope: string }> = manifest.contributes.configuration.properties;
@@ -36,8 +38,8 @@ test("every setting of the protocol can be set, the user's own only where no wor
 test("every setting that can be set is one of the protocol or of the extension", () => {
   const keys = documented();
   for (const name of Object.keys(properties)) {
-    if (name.startsWith("interline.server.")) {
-      assert.equal(properties[name]!.scope, "machine", `${name} names a program`);
+    if (OWN.some((own) => name.startsWith(own))) {
+      assert.equal(properties[name]!.scope, "machine", `${name} is the user's own`);
     } else {
       assert.ok(keys.has(name.slice("interline.".length)), `${name} is no setting of the server`);
     }

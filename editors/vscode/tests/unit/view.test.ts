@@ -1,13 +1,20 @@
 // The pure parts of the chat view: Markdown in blocks, its links, diffs, and the list of items.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./fake.ts";
 import type { ToView } from "../../src/messages.ts";
 import { patched } from "../../src/patch.ts";
 import { cut, mend, Source } from "../../src/view/blocks.ts";
 import { colour, ofFile } from "../../src/view/code.ts";
 import { rows } from "../../src/view/difflines.ts";
 import { place, render } from "../../src/view/markdown.ts";
+import { Recall } from "../../src/view/recall.ts";
 import { Store } from "../../src/view/store.ts";
+
+const { wanted } = await import("../../src/complete.ts");
+const { ago } = await import("../../src/history.ts");
+const { rows: rowsOf } = await import("../../src/pickers.ts");
+const { named } = await import("../../src/prompts.ts");
 
 const ANSWER = `# How it works
 
@@ -170,4 +177,45 @@ test("the plan is shown apart from the conversation, and cards only once", () =>
   assert.deepEqual([store.plan.length, store.items.length, store.cards.length], [1, 0, 1]);
   store.take({ kind: "clear" });
   assert.deepEqual([store.plan.length, store.cards.length], [0, 1]);
+});
+
+test("the arrow keys bring back prompts, and what was being written after them", () => {
+  const recall = new Recall(["one", "two"]);
+  assert.equal(recall.step(-1, "", 0), "two");
+  assert.equal(recall.step(-1, "two", 3), "one");
+  assert.equal(recall.step(-1, "one", 3), undefined);
+  assert.equal(recall.step(1, "one", 3), "two");
+  assert.equal(recall.step(1, "two", 3), "");
+  assert.equal(recall.step(-1, "I write", 7), undefined, "the key moves in a text");
+  assert.equal(recall.step(-1, "I write", 0), "two");
+  assert.equal(recall.step(1, "two", 0), "I write");
+  recall.add("three");
+  recall.add("three");
+  assert.deepEqual(recall.prompts, ["one", "two", "three"]);
+});
+
+test("what is typed is completed after an @, and a slash only at the start", () => {
+  assert.deepEqual(wanted("look at @src/l", 14), { kind: "@", word: "src/l", start: 8 });
+  assert.deepEqual(wanted("/rev", 4), { kind: "/", word: "rev", start: 0 });
+  for (const text of ["a@b.org", "and /rev", "plain", ""]) assert.equal(wanted(text, text.length), undefined, text);
+});
+
+test("a prompt that begins with a skill's or a server's name is one", () => {
+  const commands = [{ label: "review", kind: "skill" }, { label: "time:zones", kind: "mcpPrompt", server: "time", name: "zones" }];
+  assert.deepEqual(named("/review the parser", commands), { type: "skill", name: "review", arguments: "the parser" });
+  assert.deepEqual(named("/time:zones country=\"New Zealand\" city=x", commands), { type: "mcpPrompt", server: "time", name: "zones", arguments: { country: "New Zealand", city: "x" } });
+  assert.equal(named("/etc/hosts is wrong", commands), undefined);
+});
+
+test("pickers mark what is current, and models come by provider", () => {
+  const found = rowsOf("model", ["a/one", "b/two", "b/three", "replay/@demo"], "b/two").map(({ label, kind }) => `${kind ?? ""}${label}`);
+  assert.deepEqual(found, ["-1b", "$(check) two", "three", "-1a", "one"]);
+  assert.match(rowsOf("mode", ["agent", "plan"], "plan")[1]!.label, /check/);
+});
+
+test("times are said as people say them", () => {
+  const now = new Date(2026, 10, 22, 18, 0);
+  assert.match(ago(new Date(2026, 10, 22, 11, 29).toISOString(), now), /^today .*29/);
+  assert.match(ago(new Date(2026, 10, 21, 23, 59).toISOString(), now), /^yesterday /);
+  assert.match(ago(new Date(2026, 9, 1).toISOString(), now), /2026/);
 });

@@ -1,0 +1,71 @@
+// Parts of a prompt: what the view attached, and the skill or prompt that its first word names.
+import { extensions, languages, Uri, workspace } from "vscode";
+import type { Attachment } from "./messages.ts";
+import type { Completion, Input } from "./protocol.ts";
+
+/** Characters of the editor's own texts, at most. */
+const MOST = 60_000;
+const SEVERITY = ["error", "warning", "information", "hint"];
+
+interface Repository { diff(cached?: boolean): Promise<string> }
+interface Git { getAPI(version: 1): { repositories: Repository[] } }
+
+/** What has changed since the last commit, as the editor's Git extension knows it. */
+export async function gitDiff(): Promise<string> {
+  const git = extensions.getExtension<Git>("vscode.git");
+  if (!git) return "";
+  const { repositories } = (await git.activate()).getAPI(1);
+  const all = repositories.flatMap((each) => [each.diff(true), each.diff()]);
+  return (await Promise.all(all)).filter(Boolean).join("\n");
+}
+
+/** The problems that the editor shows, a line for each. */
+export function problems(): string {
+  const lines = languages.getDiagnostics().flatMap(([uri, found]) => found.map((it) => {
+    const { line, character } = it.range.start, name = workspace.asRelativePath(uri);
+    return `${name}:${line + 1}:${character + 1}: ${SEVERITY[it.severity]}: ${it.message}`;
+  }));
+  return lines.join("\n");
+}
+
+async function part({ kind, label, uri, range, ...image }: Attachment): Promise<Input> {
+  switch (kind) {
+    case "image":
+      return { type: "image", mimeType: image.mimeType!, data: image.data! };
+    case "problems": case "diff": {
+      const text = (kind === "diff" ? await gitDiff() : problems()).slice(0, MOST);
+      return { type: "resource", uri: `interline:/${kind}`, text, label };
+    }
+    default: {
+      const document = workspace.textDocuments.find((each) => `${each.uri}` === uri);
+      const version = document?.version;
+      return { type: "resource", uri: uri!, ...range && { range }, ...range && { version } };
+    }
+  }
+}
+
+/** A prompt as the server takes it. */
+export async function input(
+  text: string, attachments: Attachment[], commands: Completion[],
+): Promise<Input[]> {
+  const parts = await Promise.all(attachments.map(part));
+  const typed: Input[] = text.trim() ? [{ type: "text", text }] : [], first = named(text, commands);
+  return [...first ? [first] : typed, ...parts];
+}
+
+/** The skill or the server's prompt that a text begins with. */
+export function named(text: string, commands: Completion[]): Input | undefined {
+  const [, name, rest = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
+  const found = commands.find(({ label }) => label === name);
+  if (!found) return undefined;
+  if (found.kind === "skill") return { type: "skill", name: name!, ...rest && { arguments: rest } };
+  if (found.kind !== "mcpPrompt") return undefined;
+  const given = Object.fromEntries([...rest.matchAll(/(\w+)=("[^"]*"|\S+)/g)]
+    .map(([, key, value]) => [key!, value!.replace(/^"|"$/g, "")]));
+  return { type: "mcpPrompt", server: found.server!, name: found.name!, arguments: given };
+}
+
+/** A file that was dropped on the view. */
+export function dropped(uri: string): Attachment {
+  return { kind: "file", label: workspace.asRelativePath(Uri.parse(uri)), uri };
+}

@@ -1,0 +1,69 @@
+// What the session runs with, below the field: mode, model, agent, tokens and cost; Stop and Send.
+import { useRef } from "preact/hooks";
+import type { State } from "../messages.ts";
+import { post } from "./host.ts";
+import { Icon, IconButton } from "./parts.tsx";
+
+const run = (command: string) => () => post({ kind: "run", command });
+
+export function Tools({ state, busy, send, images }: {
+  state: State | undefined; busy: boolean; send: (steer?: boolean) => void;
+  images: (files: Iterable<File>) => boolean;
+}) {
+  const files = useRef<HTMLInputElement>(null);
+  const { mode = "", model = "", agent, agents } = state ?? {};
+  return <div class="tools">
+    <input ref={files} type="file" accept="image/*" multiple hidden aria-label="Pictures"
+      onChange={({ currentTarget }) => {
+        images(currentTarget.files ?? []);
+        currentTarget.value = "";
+      }} />
+    <IconButton icon="file-media" label="Attach a picture"
+      onClick={() => files.current!.click()} />
+    <Picker id="mode" what="Mode" value={mode || "Mode"} command="interline.mode" />
+    {agents && <Picker id="agent" what="Agent" value={agent ?? "no agent"}
+      command="interline.agent" />}
+    <Picker id="model" what="Model" value={model.split("/").slice(1).join("/") || "Model"}
+      title={model} command="interline.model" />
+    <span class="gap" />
+    <Use state={state} />
+    <IconButton icon="debug-stop" label="Stop" id="stop" hidden={!busy}
+      onClick={() => post({ kind: "cancel" })} />
+    <IconButton icon="send" id="send" onClick={() => send()}
+      label={busy ? "Queue (Enter); Ctrl+Shift+Enter steers the running turn" : "Send (Enter)"} />
+  </div>;
+}
+
+function Picker({ id, what, value, title = value, command }: {
+  id: string; what: string; value: string; title?: string; command: string;
+}) {
+  return <button type="button" id={id} class="picker" title={`${what}: ${title}`}
+    aria-label={`${what}: ${title}`} onClick={run(command)}>
+    <span class="label">{value}</span><Icon name="chevron-down" />
+  </button>;
+}
+
+/** Thousands as people read them. */
+export function short(tokens: number): string {
+  if (tokens < 1000) return `${tokens}`;
+  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(tokens < 10_000 ? 1 : 0)}k`
+    : `${(tokens / 1_000_000).toFixed(1)}M`;
+}
+
+/** How much is in the model's context; the rest is in the tooltip. */
+function Use({ state }: { state: State | undefined }) {
+  if (!state) return null;
+  const { used, tokens, cost, trusted } = state;
+  const lines = [
+    used !== undefined && `Context: ${used.toLocaleString()} tokens at the last request`,
+    tokens && `Session: ${tokens.toLocaleString()} tokens`,
+    cost && `Cost: $${cost.toFixed(cost < 0.1 ? 4 : 2)}`,
+    trusted !== undefined && (trusted ? "Folder: trusted" : "Folder: not trusted; every edit asks"),
+  ].filter(Boolean);
+  if (lines.length === 0) return null;
+  return <button type="button" id="use" class="picker" title={lines.join("\n")}
+    aria-label={lines.join(". ")} onClick={run("interline.showPrompt")}>
+    {trusted === false && <Icon name="workspace-untrusted" />}
+    {used !== undefined && <span>{short(used)}</span>}
+  </button>;
+}
