@@ -161,3 +161,49 @@ story("what is asked behind a hidden view is not allowed before it is shown", as
   await window.said("After all.");
   same([false], seen);
 });
+
+story("a rejection's words reach the model, and a key allows what the card shows", async (world) => {
+  const seen = [];
+  world.model.on("reject with words", async function* () {
+    for (const name of ["one", "two"]) {
+      const [result] = yield { calls: [["exec", { command: `echo ${name}` }]] };
+      seen.push(result);
+    }
+    yield { say: "Understood." };
+  });
+  const window = await world.shared({ "words.txt": "one\n" });
+  await window.ask("reject with words");
+  const chat = await window.said("echo one");
+  same(1, (await chat.innerText("body")).split("echo one").length - 1, "the command, once");
+  await window.reject("Use printf instead.");
+  await chat.locator("#cards:not([aria-disabled]) .card", { hasText: "echo two" }).waitFor();
+  await chat.focus(".card");
+  await window.page.keyboard.press("y");
+  await window.said("Understood.");
+  holds("Use printf instead.", seen[0].text);
+  same([true, false], seen.map(({ error }) => error));
+});
+
+story("an edit's differences open in the editor, and trusting the folder allows it and the next", async (world) => {
+  world.model.on("two edits", async function* () {
+    yield { calls: [["read", { path: "trust.txt" }]] };
+    yield { calls: [["edit", { path: "trust.txt", old_string: "one", new_string: "uno" }]] };
+    yield { say: "First." };
+  });
+  world.model.on("one more edit", async function* () {
+    yield { calls: [["edit", { path: "trust.txt", old_string: "two", new_string: "due" }]] };
+    yield { say: "Second." };
+  });
+  const window = await world.shared({ "trust.txt": "one\ntwo\n" }, { trusted: false });
+  await window.ask("two edits");
+  const chat = await window.said("This folder is not trusted yet.");
+  await chat.click(".card button:text-is('Open diff')");
+  await window.page.locator(".tab:has-text('trust.txt (proposed)')").waitFor();
+  await until("the proposed text", async () => (await window.page.locator(".diff-editor .modified-in-monaco-diff-editor .view-lines").innerText()).includes("uno"));
+  await window.picture("approval-diff");
+  await chat.click("#cards:not([aria-disabled]) .card button:text-is('Trust this folder')");
+  await window.said("First.");
+  await window.ask("one more edit");
+  await window.said("Second.");
+  same("uno\ndue\n", await window.text("trust.txt"));
+});

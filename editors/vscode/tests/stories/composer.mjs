@@ -1,0 +1,178 @@
+// The field for prompts: context, commands, earlier prompts, pictures, the queue, pickers.
+import { holds, same, story, until } from "../harness/runner.mjs";
+import { pictures } from "./chat.mjs";
+
+const content = ({ body }) => body.messages.at(-1).content;
+const texts = (request) => content(request).map((block) => block.text ?? "").join("\n");
+
+story("a file and the selection go with a prompt, chosen by keys from the list behind @", async (world) => {
+  let asked;
+  world.model.on("what are these", async function* (request) {
+    asked = texts(request);
+    yield { say: "Two files." };
+  });
+  const window = await world.shared({ "lib/alpha.ts": "export const alpha = 1;\n", "beta.ts": "one\ntwo\nthree\n" });
+  await window.open("beta.ts");
+  await window.eval("const e = vscode.window.activeTextEditor; e.selection = new vscode.Selection(1, 0, 1, 3)");
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#text");
+  await window.page.keyboard.type("what are these @sel");
+  await chat.locator("#offers [aria-selected='true']:has-text('beta.ts:2')").waitFor();
+  await pictures(window, "context");
+  await chat.focus("#text");
+  await window.page.keyboard.press("Tab");
+  await window.page.keyboard.type("@alph");
+  await chat.locator("#offers [aria-selected='true']:has-text('lib/alpha.ts')").waitFor();
+  await window.page.keyboard.press("Enter");
+  same(["beta.ts:2", "lib/alpha.ts"], await chat.locator("#form .chip:not(.ghost) .label").allInnerTexts());
+  await window.page.keyboard.press("Enter");
+  await window.said("Two files.");
+  holds("two", asked);
+  holds("export const alpha = 1;", asked);
+  same(["beta.ts:2", "lib/alpha.ts"], await chat.locator(".prompt .chip").allInnerTexts());
+});
+
+story("problems of the editor go with a prompt", async (world) => {
+  let asked;
+  world.model.on("fix what it reports", async function* (request) {
+    asked = texts(request);
+    yield { say: "Seen." };
+  });
+  const window = await world.shared({ "wrong.txt": "one\n" });
+  await window.eval(`globalThis.wrong = vscode.languages.createDiagnosticCollection("wrong");
+    globalThis.wrong.set(vscode.window.activeTextEditor.document.uri, [new vscode.Diagnostic(new vscode.Range(0, 0, 0, 3), "one is not two", 0)])`);
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#text");
+  await window.page.keyboard.type("fix what it reports @prob");
+  await chat.locator("#offers [aria-selected='true']:has-text('problems')").click();
+  await chat.click("#send");
+  await window.said("Seen.");
+  holds("wrong.txt:1:1: error: one is not two", asked);
+  await window.eval("globalThis.wrong.dispose()");
+});
+
+story("a skill is run by its name, and commands of the view are in the same list", async (world) => {
+  let asked;
+  world.model.on("the parser please", async function* (request) {
+    asked = texts(request);
+    yield { say: "Reviewed." };
+  });
+  const skill = "---\nname: review\ndescription: Reviews code.\n---\nLook for CAREFULLY-MARKED bugs.\n";
+  const window = await world.shared({ "a.txt": "one\n", ".interline/skills/review/SKILL.md": skill });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#text");
+  await window.page.keyboard.type("/re");
+  await until("both kinds", async () => (await chat.innerText("#offers")).includes("/review") && (await chat.innerText("#offers")).includes("/revert"));
+  await window.page.keyboard.press("Tab");
+  same("/review ", await chat.inputValue("#text"));
+  await window.page.keyboard.type("the parser please");
+  await window.page.keyboard.press("Enter");
+  await window.said("Reviewed.");
+  holds("CAREFULLY-MARKED", asked);
+});
+
+story("a picture is pasted, shown as a chip, and reaches the model", async (world) => {
+  let asked;
+  world.model.on("what is in the picture", async function* (request) {
+    asked = content(request);
+    yield { say: "A dot." };
+  });
+  const window = await world.shared({ "picture.txt": "one\n" });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#text");
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  await chat.evaluate((data) => {
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0)), clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+    document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, png);
+  await chat.locator("#form .chip img").waitFor();
+  await window.page.keyboard.type("what is in the picture");
+  await window.page.keyboard.press("Enter");
+  await window.said("A dot.");
+  same(png, asked.find(({ type }) => type === "image")?.source.data);
+});
+
+story("queued prompts are shown; one is removed, one edited, one steers the running turn", async (world) => {
+  let release, steered;
+  const held = new Promise((settle) => (release = settle));
+  world.model.on("work slowly", async function* () {
+    await held;
+    yield { calls: [["read", { path: "queue.txt" }]] };
+    yield { say: "Worked." };
+  });
+  world.model.on("steer this way", async function* (request) {
+    steered = texts(request);
+    yield { say: "Steered." };
+  });
+  const window = await world.shared({ "queue.txt": "one\n" });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  const send = async (text) => {
+    await chat.fill("#text", text);
+    await chat.press("#text", "Enter");
+  };
+  await send("work slowly");
+  await chat.locator("#stop:visible").waitFor();
+  for (const text of ["remove me", "edit me", "steer this way"]) await send(text);
+  const row = (text) => chat.locator("#queue li", { hasText: text });
+  await row("steer this way").waitFor();
+  await pictures(window, "queue");
+  await row("remove me").locator("button[aria-label='Remove']").click();
+  await row("edit me").locator("button[aria-label='Edit']").click();
+  await until("the text in the field", async () => await chat.inputValue("#text") === "edit me");
+  await row("steer this way").locator("button[aria-label^='Send now']").click();
+  await until("an empty queue", async () => await chat.locator("#queue").count() === 0);
+  release();
+  await window.said("Steered.");
+  holds("steer this way", steered);
+  await chat.fill("#text", "");
+  await chat.press("#text", "ArrowUp");
+  same("steer this way", await chat.inputValue("#text"), "an earlier prompt");
+});
+
+story("the mode and the model are shown, chosen from a list that marks them, and used", async (world) => {
+  let model;
+  world.model.on("which model", async function* ({ body }) {
+    ({ model } = body);
+    yield { say: "This one." };
+  });
+  const window = await world.shared({ "model.txt": "one\n" });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#mode");
+  const list = window.page.locator(".quick-input-list .monaco-list-row");
+  await list.filter({ hasText: "plan" }).waitFor();
+  same(1, await list.filter({ hasText: "agent" }).locator(".codicon-check").count());
+  await list.filter({ hasText: "plan" }).click();
+  await until("the mode", async () => await chat.innerText("#mode") === "plan");
+  await chat.click("#model");
+  await list.filter({ hasText: "claude-haiku-5-5" }).click();
+  await until("the model", async () => await chat.innerText("#model") === "claude-haiku-5-5");
+  await chat.fill("#text", "which model");
+  await chat.press("#text", "Enter");
+  await window.said("This one.");
+  same("claude-haiku-5-5", model);
+  await until("the context in use", async () => /Context: \d+ tokens/.test(await chat.getAttribute("#use", "title") ?? ""));
+});
+
+story("a turn that stops at the step limit continues by a button", async (world) => {
+  world.model.on("many steps", async function* () {
+    for (;;) yield { calls: [["read", { path: "steps.txt" }]] };
+  });
+  world.model.on("Continue.", async function* () {
+    yield { say: "Continued." };
+  });
+  world.settings({ "interline.limits.steps": 2 });
+  const window = await world.window(world.project({ "steps.txt": "one\n" }));
+  await window.open("steps.txt");
+  await window.ask("many steps");
+  const chat = await window.said("Stopped at the step limit.");
+  await chat.click(".item button:text-is('Continue')");
+  await window.said("Continued.");
+  world.settings({});
+});
