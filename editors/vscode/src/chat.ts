@@ -59,6 +59,7 @@ export class Chat {
   private sent: number | undefined;
   /** No part of the history: only the next view that is ready gets it. */
   private once: ToView[] = [];
+  private stated = "";
   private readonly latest = new Map<string, ToView>();
   private readonly batch = gathered(BATCH, () => this.send());
   /** When tool calls began to run. */
@@ -99,6 +100,9 @@ export class Chat {
 
   /** What is known of the session. */
   state(state: State): void {
+    const text = JSON.stringify(state);
+    if (text === this.stated) return;
+    this.stated = text;
     if (this.view) this.view.description = state.title;
     this.last({ kind: "state", state });
   }

@@ -85,8 +85,8 @@ function One({ card }: { card: Card }) {
 function Choice({ button, press }: {
   button: CardButton; press: (button: CardButton, at: number) => void;
 }) {
-  const { label, key, tooltip, primary } = button;
-  return <button type="button" class={primary ? "main" : ""} title={tooltip} data-key={key}
+  const { label, key, tooltip, primary, answer } = button;
+  return <button type="button" class={primary ? "main" : answer ? "" : "link"} title={tooltip} data-key={key}
     aria-keyshortcuts={key} onClick={({ timeStamp }) => press(button, timeStamp)}>
     {visible(label)}
   </button>;

@@ -20,7 +20,10 @@ export class ItemView extends Component<Props> {
   private drawn = -1;
 
   override componentDidMount() {
-    shown.set(this.props.item, () => this.forceUpdate());
+    const { item } = this.props;
+    shown.set(item, () => {
+      if (this.drawn !== item.version) this.forceUpdate();
+    });
   }
 
   override componentWillUnmount() {
@@ -78,7 +81,7 @@ function Turn({ body: { id, text, chips, label } }: { body: Of<"turn"> }) {
 
 function Thought({ body: { source, ms, live } }: { body: Of<"thought"> }) {
   const [open, setOpen] = useState(false);
-  const words = live ? "Thinking…" : ms === undefined ? "Thought" : `Thought for ${duration(ms)}`;
+  const words = live ? "Thinking…" : ms === undefined || ms < 500 ? "Thought" : `Thought for ${duration(ms)}`;
   return <details class="item thought" tabIndex={-1}
     onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
     <summary><Icon name="chevron-right" />{words}</summary>
@@ -89,14 +92,17 @@ function Thought({ body: { source, ms, live } }: { body: Of<"thought"> }) {
 const REMEDIES = { setKey: "Set API Key", retry: "Try Again" };
 
 function Failure({ body: { text, hint, remedy, turn } }: { body: Of<"error"> }) {
-  const act = (): void => post(remedy === "setKey" ? { kind: "run", command: "interline.setKey" }
+  const keyless = remedy === "setKey";
+  const act = (): void => post(keyless ? { kind: "run", command: "interline.setKey" }
     : { kind: "act", id: `again ${turn}` });
   return <div class="item failure" role="alert" tabIndex={-1}>
     <Icon name="error" /><div>
       <div class="what">{text}</div>
-      {hint && (remedy === "setKey" ? <details><summary>Other ways</summary>{hint}</details>
-        : <div class="quiet">{hint}</div>)}
-      {remedy && <button type="button" onClick={act}>{REMEDIES[remedy]}</button>}
+      {hint && !keyless && <div class="quiet">{hint}</div>}
+      {remedy && <button type="button" class="main" onClick={act}>{REMEDIES[remedy]}</button>}
+      {hint && keyless && <details>
+        <summary class="quiet"><Icon name="chevron-right" /> Other ways</summary>{hint}
+      </details>}
     </div>
   </div>;
 }
