@@ -67,6 +67,8 @@ export class Chat {
   /** What rows do that can be clicked. */
   readonly acts = new Map<string, () => unknown>();
   readonly said = new EventEmitter<FromView>();
+  /** What is shown of the session, as it changes. */
+  readonly facts = new EventEmitter<State>();
 
   constructor(private readonly root: Uri) {}
 
@@ -103,6 +105,7 @@ export class Chat {
     const text = JSON.stringify(state);
     if (text === this.stated) return;
     this.stated = text;
+    this.facts.fire(state);
     if (this.view) this.view.description = state.title;
     this.last({ kind: "state", state });
   }

@@ -6,6 +6,7 @@ import { Chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
+import { facts, model } from "./facts.ts";
 import { exported, history, removeCurrent, rename } from "./history.ts";
 import * as keys from "./keys.ts";
 import { Languages } from "./languages.ts";
@@ -38,11 +39,12 @@ export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("Interline", { log: true });
   const bar = window.createStatusBarItem("interline", StatusBarAlignment.Left);
   const chat = new Chat(context.extensionUri);
+  let named = "Interline";
   const show = (): void => {
     const works = sessions.running.size > 0;
     bar.text = asks.waiting.size > 0 ? "$(bell) Interline asks you"
-      : works ? "$(loading~spin) Interline works" : "$(sparkle) Interline";
-    chat.post({ kind: "busy", busy: works });
+      : `$(${works ? "loading~spin" : "sparkle"}) ${named}`;
+    chat.last({ kind: "busy", busy: works });
     chat.badge(asks.waiting.size);
     void commands.executeCommand("setContext", "interline.running", works);
   };
@@ -90,6 +92,11 @@ export function activate(context: ExtensionContext): void {
   const sessions = new Sessions(server, chat, context.workspaceState, show, shown.flush);
   const review = new Review(server, sessions, chat, subscriptions);
   Object.assign(bar, { name: "Interline", command: "interline.chat" }).show();
+  chat.facts.event((state) => {
+    named = say.plain([state.mode, model(state)].filter(Boolean).join(" · ")) || "Interline";
+    bar.tooltip = say.plain(["Interline", ...facts(state)].join("\n"));
+    show();
+  });
   show();
   const webviewOptions = { retainContextWhenHidden: true };
   subscriptions.push(

@@ -86,7 +86,8 @@ function Choice({ button, press }: {
   button: CardButton; press: (button: CardButton, at: number) => void;
 }) {
   const { label, key, tooltip, primary, answer } = button;
-  return <button type="button" class={primary ? "main" : answer ? "" : "link"} title={tooltip} data-key={key}
+  const look = primary ? "main" : answer ? "" : "link";
+  return <button type="button" class={look} title={tooltip} data-key={key}
     aria-keyshortcuts={key} onClick={({ timeStamp }) => press(button, timeStamp)}>
     {visible(label)}
   </button>;

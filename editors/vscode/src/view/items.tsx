@@ -81,7 +81,8 @@ function Turn({ body: { id, text, chips, label } }: { body: Of<"turn"> }) {
 
 function Thought({ body: { source, ms, live } }: { body: Of<"thought"> }) {
   const [open, setOpen] = useState(false);
-  const words = live ? "Thinking…" : ms === undefined || ms < 500 ? "Thought" : `Thought for ${duration(ms)}`;
+  const known = ms !== undefined && ms >= 500;
+  const words = live ? "Thinking…" : known ? `Thought for ${duration(ms)}` : "Thought";
   return <details class="item thought" tabIndex={-1}
     onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
     <summary><Icon name="chevron-right" />{words}</summary>

@@ -1,5 +1,6 @@
 // What the session runs with, below the field: mode, model, agent, tokens and cost; Stop and Send.
 import { useRef } from "preact/hooks";
+import { facts, model as named, short } from "../facts.ts";
 import type { State } from "../messages.ts";
 import { post } from "./host.ts";
 import { Icon, IconButton } from "./parts.tsx";
@@ -23,7 +24,7 @@ export function Tools({ state, busy, send, images }: {
     <Picker id="mode" what="Mode" value={mode || "Mode"} command="interline.mode" />
     {agents && <Picker id="agent" what="Agent" value={agent ?? "no agent"}
       command="interline.agent" />}
-    <Picker id="model" what="Model" value={model.split("/").slice(1).join("/") || "Model"}
+    <Picker id="model" what="Model" value={named({ model }) || "Model"}
       title={model} command="interline.model" />
     <span class="gap" />
     <Use state={state} />
@@ -43,23 +44,10 @@ function Picker({ id, what, value, title = value, command }: {
   </button>;
 }
 
-/** Thousands as people read them. */
-export function short(tokens: number): string {
-  if (tokens < 1000) return `${tokens}`;
-  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(tokens < 10_000 ? 1 : 0)}k`
-    : `${(tokens / 1_000_000).toFixed(1)}M`;
-}
-
 /** How much is in the model's context; the rest is in the tooltip. */
 function Use({ state }: { state: State | undefined }) {
   if (!state) return null;
-  const { used, tokens, cost, trusted } = state;
-  const lines = [
-    used !== undefined && `Context: ${used.toLocaleString()} tokens at the last request`,
-    tokens && `Session: ${tokens.toLocaleString()} tokens`,
-    cost && `Cost: $${cost.toFixed(cost < 0.1 ? 4 : 2)}`,
-    trusted !== undefined && (trusted ? "Folder: trusted" : "Folder: not trusted; every edit asks"),
-  ].filter(Boolean);
+  const { used, trusted } = state, lines = facts(state);
   if (lines.length === 0) return null;
   return <button type="button" id="use" class="picker" title={lines.join("\n")}
     aria-label={lines.join(". ")} onClick={run("interline.showPrompt")}>

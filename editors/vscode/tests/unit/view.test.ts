@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./fake.ts";
 import type { ToView } from "../../src/messages.ts";
+import { facts, model, short } from "../../src/facts.ts";
 import { patched } from "../../src/patch.ts";
 import { cut, mend, Source } from "../../src/view/blocks.ts";
 import { colour, ofFile } from "../../src/view/code.ts";
@@ -218,4 +219,13 @@ test("times are said as people say them", () => {
   assert.match(ago(new Date(2026, 10, 22, 11, 29).toISOString(), now), /^today .*29/);
   assert.match(ago(new Date(2026, 10, 21, 23, 59).toISOString(), now), /^yesterday /);
   assert.match(ago(new Date(2026, 9, 1).toISOString(), now), /2026/);
+});
+
+test("tokens, cost and trust are said in words, and only where they are known", () => {
+  const state = { model: "a/b/c", mode: "agent", title: "", queue: [], agents: false };
+  assert.deepEqual(facts({ ...state, used: 41230, tokens: 387870, cost: 0.0188, trusted: false }), [
+    "Context: 41,230 tokens at the last request", "Session: 387,870 tokens", "Cost: $0.0188", "Folder: not trusted; every edit asks",
+  ]);
+  assert.deepEqual([facts(state), model(state)], [[], "b/c"]);
+  assert.deepEqual([999, 1_500, 41_230, 2_000_000].map(short), ["999", "1.5k", "41k", "2.0M"]);
 });
