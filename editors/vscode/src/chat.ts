@@ -44,7 +44,8 @@ function chip(part: Input): string | undefined {
       return part.label ?? `${part.uri.startsWith("file:") ? name(part.uri) : part.uri}${lines}`;
     }
     case "image": return "image";
-    case "document": case "skill": return part.name;
+    case "document": return part.name;
+    case "skill": return `/${part.name} ${part.arguments ?? ""}`.trim();
     case "mcpPrompt": return `${part.server}:${part.name}`;
   }
 }

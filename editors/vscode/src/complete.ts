@@ -45,9 +45,9 @@ export async function complete(
   const params = { sessionId, text, offset };
   const { items } = await server.request("interline/input/complete", params);
   if (asked.kind === "/") return { start: 0, offers: slash(asked.word, items) };
-  const things = [...await editor(asked.word), ...await symbols(asked.word)];
-  const files = items.flatMap((item) => file(item, folder));
-  return { start: asked.start, offers: [...things, ...files].slice(0, MOST) };
+  const files = items.flatMap((item) => file(item, folder)).slice(0, MOST);
+  const things = await editor(asked.word), found = await symbols(asked.word);
+  return { start: asked.start, offers: [...things, ...files, ...found] };
 }
 
 function slash(word: string, items: Completion[]): Offer[] {

@@ -27,6 +27,7 @@ export function Composer({ store }: { store: Store }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [attached, setAttached] = useState<Attachment[]>([]);
   const [chosen, setChosen] = useState(0);
+  const [, again] = useState({});
   const offers = completed?.n === asked ? completed.offers : [];
   const changed = (): void => {
     fit(field.current!);
@@ -39,10 +40,10 @@ export function Composer({ store }: { store: Store }) {
   const complete = (): void => {
     const { value, selectionStart: offset } = field.current!;
     setChosen(0);
+    again({});
     asked += 1;
     const wants = /(^|\s)@[^\s@]*$|^\/\S*$/.test(value.slice(0, offset));
     if (wants) post({ kind: "complete", n: asked, text: value, offset });
-    else if (offers.length > 0) store.take({ kind: "offers", n: asked, start: 0, offers: [] });
   };
   const attach = (...more: Attachment[]): void => setAttached((all) => {
     const known = (it: Attachment): boolean =>
@@ -100,8 +101,8 @@ export function Composer({ store }: { store: Store }) {
     if (step) setChosen((chosen + step + offers.length) % offers.length);
     else if (key === "Tab" || (key === "Enter" && !event.shiftKey)) take(offers[chosen]!);
     else if (key === "Escape") {
-      store.take({ kind: "offers", n: ++asked, start: 0, offers: [] });
-      setChosen(0);
+      asked += 1;
+      again({});
     } else return false;
     event.preventDefault();
     return true;

@@ -39,7 +39,7 @@ export async function pictures(window, name) {
   for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]]) {
     await window.configure("workbench.colorTheme", theme);
     await window.page.locator(`.monaco-workbench.vs${look === "dark" ? "-dark" : ""}`).waitFor();
-    for (const wide of [340, 600]) {
+    for (const wide of [600, 340]) {
       await width(window, wide);
       await window.page.screenshot({
         animations: "disabled", path: `${window.world.pictures}/chat-${name}-${look}-${wide}.png`,
