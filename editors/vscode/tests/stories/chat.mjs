@@ -119,7 +119,7 @@ story("a command shows its last lines while it runs, keeps them when it is stopp
 });
 
 story("the plan stays in sight until it is done, and a tool's path opens its file", async (world) => {
-  const todos = (...states) => ["Read the code", "Change it", "Run the tests"].map((content, at) => ({ content, status: states[at] }));
+  const todos = (...states) => ["Read the code", "Change it", "Run the tests"].map((text, at) => ({ text, status: states[at] }));
   let finish;
   const held = new Promise((settle) => (finish = settle));
   world.model.on("make a plan", async function* () {

@@ -1,4 +1,6 @@
 // The field for prompts: context, commands, earlier prompts, pictures, the queue, pickers.
+import fs from "node:fs";
+import path from "node:path";
 import { holds, same, story, until } from "../harness/runner.mjs";
 import { pictures } from "./chat.mjs";
 
@@ -59,8 +61,10 @@ story("a skill is run by its name, and commands of the view are in the same list
     asked = texts(request);
     yield { say: "Reviewed." };
   });
-  const skill = "---\nname: review\ndescription: Reviews code.\n---\nLook for CAREFULLY-MARKED bugs.\n";
-  const window = await world.shared({ "a.txt": "one\n", ".interline/skills/review/SKILL.md": skill });
+  const folder = path.join(world.home, ".agents/skills/review");
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, "SKILL.md"), "---\nname: review\ndescription: Reviews code.\n---\nLook for CAREFULLY-MARKED bugs.\n");
+  const window = await world.shared({ "skill.txt": "one\n" });
   await window.command("interline.chat.focus");
   const chat = await window.chat();
   await chat.click("#text");

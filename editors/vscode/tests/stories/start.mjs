@@ -129,7 +129,7 @@ story("a window in the background is notified when something asks and when the t
 
 story("axe finds nothing serious, and the conversation is walked by keys", async (world) => {
   world.model.on("show everything", async function* () {
-    yield { calls: [["write_todos", { todos: [{ content: "Read", status: "in_progress" }] }], ["read", { path: "axe.ts" }]] };
+    yield { calls: [["write_todos", { todos: [{ text: "Read", status: "in_progress" }] }], ["read", { path: "axe.ts" }]] };
     yield { say: "## Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```ts\nconst a = 1;\n```\n\nSee `axe.ts:1`.", calls: [["exec", { command: "echo ask" }]] };
     yield { say: "Over." };
   });
