@@ -274,7 +274,6 @@ export class Sessions {
     this.current.delete(`${this.folder() ?? ""}`);
     await this.of();
     this.chat.clear();
-    this.chat.note("New session.");
   }
 
   /** Opens an earlier session in place of the folder's current one. */

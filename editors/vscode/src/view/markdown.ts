@@ -1,6 +1,6 @@
 // Markdown to HTML. HTML in the text is text, pictures are their words, and a link is a page on the
 // web, a file of the workspace, or inert.
-import MarkdownIt, { type Env } from "markdown-it";
+import MarkdownIt, { type Env, type Token } from "markdown-it";
 import { colour, escape } from "./code.ts";
 
 /** Where a path and what follows it point to. */
@@ -91,6 +91,13 @@ rules["fence"] = rules["code_block"] = (tokens, at) => {
   return `<pre class="block"><code>${colour(content, lang)}</code></pre>`;
 };
 rules["table_open"] = () => '<div class="table" tabindex="0"><table>';
+// The content policy has no styles of elements.
+rules["th_open"] = (tokens, at) => `<th${side(tokens[at]!)}>`;
+rules["td_open"] = (tokens, at) => `<td${side(tokens[at]!)}>`;
+function side(token: Token): string {
+  const [, found] = /(right|center)/.exec(`${token.attrGet("style") ?? ""}`) ?? [];
+  return found ? ` class="${found}"` : "";
+}
 rules["table_close"] = () => "</table></div>";
 // The page's own headings come first.
 rules["heading_open"] = (tokens, at) => `<${level(tokens[at]!.tag)}>`;

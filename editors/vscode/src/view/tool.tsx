@@ -8,6 +8,8 @@ import { duration, Icon } from "./parts.tsx";
 
 /** Lines of a running command's output that are shown. */
 const LAST = 5;
+/** ms below which nobody asks how long it took. */
+const BRIEF = 100;
 
 const LOOKS: Record<ToolStatus, [icon: string, label: string, spin?: boolean]> = {
   pending: ["circle-large-outline", "not started"],
@@ -45,7 +47,7 @@ function Row({ tool, began }: { tool: Tool; began?: number }) {
     <span class="name"><Title tool={tool} /></span>
     {added !== undefined && <Counts added={added} removed={removed ?? 0} />}
     {began !== undefined ? <Clock began={began} />
-      : tool.ms !== undefined && <span class="time">{duration(tool.ms)}</span>}
+      : tool.ms !== undefined && tool.ms >= BRIEF && <span class="time">{duration(tool.ms)}</span>}
   </>;
 }
 

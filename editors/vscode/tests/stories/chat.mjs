@@ -71,6 +71,7 @@ story("an answer is rendered as Markdown while it streams; places in it open fil
   release();
   await window.said("<img src=");
   same([0, 0], [await chat.locator(".text img").count(), await chat.locator(".text a[href^='command']").count()]);
+  same("right", await chat.locator(".md td >> nth=0").evaluate((cell) => getComputedStyle(cell).textAlign));
   same(1, await chat.locator(".md li.task .codicon[aria-label='done']").count());
   await pictures(window, "answer");
   await chat.click("a.file[data-line='2']");

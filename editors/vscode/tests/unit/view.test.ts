@@ -114,6 +114,7 @@ test("places in answers are links to files, words are not", () => {
 test("tables, tasks and nested code are rendered", () => {
   const html = render("- [x] one\n- [ ] two\n\n| a |\n|--|\n| **1** |\n\n- x\n  ```ts\n  let a;\n  ```");
   assert.match(html, /class="task".*aria-label="done".*aria-label="not done"/s);
+  assert.match(render("| a |\n|--:|\n| 1 |"), /<td class="right">/);
   assert.match(html, /<table>.*<strong>1<\/strong>.*hljs-keyword">let/s);
 });
 
