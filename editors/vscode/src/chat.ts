@@ -208,7 +208,11 @@ export class Chat {
     }
   }
 
-  private tool({ itemId: id, tool, status, title, diff, output, files, input }: ToolItem): void {
+  private tool(item: ToolItem): void {
+    const { itemId: id, tool, status, title, diff, output, files, input, child } = item;
+    const transcript = { sessionId: child };
+    const open = (): unknown => commands.executeCommand("interline.transcript", transcript);
+    if (child) this.acts.set(`child ${id}`, open);
     if (status === "running" && !this.began.has(id)) this.began.set(id, Date.now());
     const began = this.began.get(id), over = status !== "running" && began !== undefined;
     if (over) this.began.delete(id);
@@ -220,7 +224,7 @@ export class Chat {
       body: diff || output || "", diff: Boolean(diff),
       ...typeof path === "string" && title.includes(path) && { path },
       ...files?.length && { added: sum("added"), removed: sum("removed") },
-      ...over && { ms: Date.now() - began },
+      ...child && { child: true }, ...over && { ms: Date.now() - began },
     });
   }
 

@@ -7,7 +7,7 @@ import { complete } from "./complete.ts";
 import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
 import { facts, model } from "./facts.ts";
-import { exported, history, removeCurrent, rename } from "./history.ts";
+import { exported, history, removeCurrent, rename, transcript } from "./history.ts";
 import * as keys from "./keys.ts";
 import { Languages } from "./languages.ts";
 import type { FromView, Setup } from "./messages.ts";
@@ -171,6 +171,8 @@ export function activate(context: ExtensionContext): void {
     "interline.export": async () => exported(server, await sessions.of()),
     "interline.trust": () => server.command("interline.trust", here()),
     "interline.untrust": () => server.command("interline.untrust", here()),
+    "interline.transcript": async (given) =>
+      page("transcript.md", await transcript(server, given.sessionId)),
     "interline.showPrompt": async () =>
       page("prompt.md", (await sessions.forward("interline.showPrompt")).text),
     "interline.status": async () =>

@@ -90,10 +90,14 @@ async function remove(server: Server, { sessionId, title }: Row): Promise<void> 
 
 /** Opens the conversation as a Markdown document. */
 export async function exported(server: Server, sessionId: string): Promise<void> {
-  const params = { sessionId, format: "markdown" };
-  const { text } = await server.request("interline/session/export", params);
-  const document = await workspace.openTextDocument({ language: "markdown", content: text });
+  const content = await transcript(server, sessionId);
+  const document = await workspace.openTextDocument({ language: "markdown", content });
   await window.showTextDocument(document);
+}
+
+export async function transcript(server: Server, sessionId: string): Promise<string> {
+  const params = { sessionId, format: "markdown" };
+  return (await server.request("interline/session/export", params)).text;
 }
 
 /** Deletes the current session, and begins another. */

@@ -46,6 +46,8 @@ export interface Tool {
   diff: boolean;
   added?: number;
   removed?: number;
+  /** Whether a sub-agent runs it, whose transcript can be opened. */
+  child?: boolean;
   /** How long it ran, once it ended. */
   ms?: number;
 }

@@ -44,6 +44,9 @@ export class Sessions {
   private readonly facts = new Map<string, Facts>();
   /** Prompts that wait behind a running turn, by session. */
   private readonly queues = new Map<string, Waiting[]>();
+  /** Turns whose prompt has come back; what steers and was shown already. */
+  private readonly prompted = new Set<string>();
+  private readonly steers: string[] = [];
   private trust: Record<string, boolean> = {};
 
   /**
@@ -59,6 +62,7 @@ export class Sessions {
     this.running.set(turn.sessionId, turn);
     this.unqueue(turn.sessionId, turn.turnId);
     this.changed();
+    this.prompted.delete(turn.turnId);
     this.show(turn);
   };
 
@@ -69,7 +73,8 @@ export class Sessions {
     this.chat.started(turnId, input, this.label(sessionId));
   }
 
-  readonly event = ({ sessionId, event }: wire.TurnEvent): void => {
+  readonly event = ({ sessionId, turnId, event }: wire.TurnEvent): void => {
+    if (event.type === "userMessage") return this.heard(sessionId, turnId, event.input);
     if (event.type === "usage" && event.step?.input !== undefined) {
       const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = event.step;
       const used = input + output + cacheRead + cacheWrite;
@@ -77,6 +82,14 @@ export class Sessions {
     }
     this.chat.event(event);
   };
+
+  /** The first input of a turn is its prompt, which is shown; later ones steer it. */
+  private heard(sessionId: string, turnId: string, input: wire.Input[]): void {
+    const at = this.steers.indexOf(words(input));
+    if (!this.prompted.has(turnId)) this.prompted.add(turnId);
+    else if (at >= 0) this.steers.splice(at, 1);
+    else this.show({ sessionId, turnId, input });
+  }
 
   readonly ended = (turn: wire.TurnEnded): void => {
     const { sessionId, turnId, error } = turn, began = this.running.get(sessionId);
@@ -212,6 +225,7 @@ export class Sessions {
 
   private async steer(sessionId: string, turnId: string, input: wire.Input[]): Promise<void> {
     await this.server.request("interline/turn/steer", { sessionId, turnId, input });
+    this.steers.push(words(input));
     this.chat.started(turnId, input, this.label(sessionId));
   }
 
@@ -351,8 +365,10 @@ export class Sessions {
   private replay(items: wire.Envelope[]): void {
     const counts = new Map(this.memory.get<Counts>(COUNTS, []));
     for (const { body, ...turn } of items) {
-      if (body.kind === "started") this.show({ ...turn, input: body.input });
-      else if (body.kind === "ended") {
+      if (body.kind === "started") {
+        this.prompted.delete(turn.turnId);
+        this.show({ ...turn, input: body.input });
+      } else if (body.kind === "ended") {
         const files = counts.get(`${turn.sessionId} ${turn.turnId}`) ?? body.files;
         this.chat.ended({ ...turn, ...body, files });
       } else this.event({ ...turn, event: body.event });

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { visible, type Tool } from "../messages.ts";
 import type { ToolStatus } from "../protocol.ts";
 import { Diff } from "./diff.tsx";
+import { post } from "./host.ts";
 import { duration, Icon } from "./parts.tsx";
 
 /** Lines of a running command's output that are shown. */
@@ -34,6 +35,8 @@ export function ToolRow({ tool, live, began, hidden }: Shown) {
   return <div class="item tool" data-status={status} hidden={hidden} tabIndex={-1}>
     {kept ? <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary><Icon name="chevron-right" />{line}</summary>
+      {open && tool.child && <button type="button" class="link"
+        onClick={() => post({ kind: "act", id: `child ${tool.id}` })}>Open transcript</button>}
       {open && (diff ? <Diff text={kept} /> : <pre tabIndex={0}>{visible(kept).trimEnd()}</pre>)}
     </details> : <div class="summary">{line}</div>}
     {tail && <pre class="live" aria-label="Last lines of the output">{visible(tail)}</pre>}

@@ -1,4 +1,5 @@
 // The chat view: Markdown that streams, links, code, tools, the plan, retries, the place in it.
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 const ANSWER = `## How the cart computes a total
@@ -23,32 +24,6 @@ export const total = (prices: number[], discount = 0): number => {
 <img src="https://example.org/x.png" onerror="alert(1)"> [run](command:workbench.action.quit)
 `;
 const CART = "export const total = 1;\nexport const other = 2;\n";
-
-/** Changes the width of the side bar by its edge, as a person does. */
-export async function width(window, wanted) {
-  const bar = window.page.locator(".part.sidebar");
-  const { x, width, y, height } = await bar.boundingBox();
-  await window.page.mouse.move(x + width, y + height / 2);
-  await window.page.mouse.down();
-  await window.page.mouse.move(x + wanted, y + height / 2, { steps: 4 });
-  await window.page.mouse.up();
-}
-
-/** Pictures of the view in both themes, narrow and wide. */
-export async function pictures(window, name) {
-  for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]]) {
-    await window.configure("workbench.colorTheme", theme);
-    await window.page.locator(`.monaco-workbench.vs${look === "dark" ? "-dark" : ""}`).waitFor();
-    for (const wide of [600, 340]) {
-      await width(window, wide);
-      await window.page.screenshot({
-        animations: "disabled", path: `${window.world.pictures}/chat-${name}-${look}-${wide}.png`,
-        clip: { x: 0, y: 0, width: wide + 60, height: 860 },
-      });
-    }
-  }
-  await window.configure("workbench.colorTheme", undefined);
-}
 
 story("an answer is rendered as Markdown while it streams; places in it open files, code is copied and inserted", async (world) => {
   let release;

@@ -1,8 +1,8 @@
 // The field for prompts: context, commands, earlier prompts, pictures, the queue, pickers.
 import fs from "node:fs";
 import path from "node:path";
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
-import { pictures } from "./chat.mjs";
 
 const content = ({ body }) => body.messages.at(-1).content;
 const texts = (request) => content(request).map((block) => block.text ?? "").join("\n");
@@ -134,6 +134,7 @@ story("queued prompts are shown; one is removed, one edited, one steers the runn
   release();
   await window.said("Steered.");
   holds("steer this way", steered);
+  same(1, await chat.locator(".prompt:has-text('steer this way')").count(), "shown once");
   await chat.fill("#text", "");
   await chat.press("#text", "ArrowUp");
   same("steer this way", await chat.inputValue("#text"), "an earlier prompt");
@@ -179,4 +180,20 @@ story("a turn that stops at the step limit continues by a button", async (world)
   await chat.click(".item button:text-is('Continue')");
   await window.said("Continued.");
   world.settings({});
+});
+
+story("the transcript of a sub-agent opens from its row", async (world) => {
+  world.model.on("ask someone else", async function* () {
+    const [result] = yield { calls: [["delegate", { task: "count the SHEEP in it" }]] };
+    yield { say: result.error ? `It failed: ${result.text}` : "They counted." };
+  });
+  world.model.on("count the SHEEP in it", async function* () {
+    yield { say: "I counted seven sheep." };
+  });
+  const window = await world.shared({ "sheep.txt": "one\n" });
+  await window.ask("ask someone else");
+  const chat = await window.said("They counted.");
+  await chat.click(".tool summary");
+  await chat.click(".tool button:text-is('Open transcript')");
+  await until("the transcript", () => window.eval("return vscode.window.activeTextEditor?.document.getText().includes('I counted seven sheep.')"));
 });

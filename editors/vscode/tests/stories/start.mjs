@@ -1,8 +1,8 @@
 // Earlier sessions, the first steps, notifications, and what screen readers and keys need.
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
-import { pictures } from "./chat.mjs";
 
 const say = (world, words, answer) => world.model.on(words, async function* () {
   yield { say: answer };
