@@ -10,6 +10,8 @@ import type { Server } from "./server.ts";
 
 /** Lines of a list, and symbols among them. */
 const MOST = 50, SYMBOLS = 8;
+/** Files that are found by a part of their name, and folders without any. */
+const NAMED = 20, BUILT = "**/{node_modules,.git,target,dist,out,build}/**";
 const ICONS: Record<string, string> = {
   file: "file", folder: "folder", skill: "lightbulb", mcpPrompt: "plug", argument: "symbol-field",
   value: "symbol-constant",
@@ -45,7 +47,8 @@ export async function complete(
   const params = { sessionId, text, offset };
   const { items } = await server.request("interline/input/complete", params);
   if (asked.kind === "/") return { start: 0, offers: slash(asked.word, items) };
-  const files = items.flatMap((item) => file(item, folder)).slice(0, MOST);
+  const listed = items.flatMap((item) => file(item, folder)).slice(0, MOST);
+  const files = [...listed, ...await named(asked.word, listed)];
   const things = await editor(asked.word), found = await symbols(asked.word);
   return { start: asked.start, offers: [...things, ...files, ...found] };
 }
@@ -67,6 +70,17 @@ function file({ label = "", kind = "" }: Completion, folder: Uri | undefined): O
     ...kind === "folder" ? { insert: `@${name}/` }
       : { attach: { kind: "file", label: name, uri }, insert: "" },
   }];
+}
+
+/** Files with the word anywhere in their name: the server completes paths from their start. */
+async function named(word: string, known: Offer[]): Promise<Offer[]> {
+  if (word.length < 2 || /[/[\]{}*?]/.test(word)) return [];
+  const found = await workspace.findFiles(`**/*${word}*`, BUILT, NAMED);
+  const offers = found.map((uri): Offer => {
+    const label = workspace.asRelativePath(uri);
+    return { label, icon: "file", attach: { kind: "file", label, uri: `${uri}` }, insert: "" };
+  });
+  return offers.filter(({ label }) => !known.some((each) => each.label === label));
 }
 
 /** The selection, the problems, what Git has changed: where there are any. */

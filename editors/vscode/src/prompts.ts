@@ -8,13 +8,15 @@ const MOST = 60_000;
 const SEVERITY = ["error", "warning", "information", "hint"];
 
 interface Repository { diff(cached?: boolean): Promise<string> }
-interface Git { getAPI(version: 1): { repositories: Repository[] } }
+interface Git { enabled: boolean; getAPI(version: 1): { repositories: Repository[] } }
 
 /** What has changed since the last commit, as the editor's Git extension knows it. */
 export async function gitDiff(): Promise<string> {
   const git = extensions.getExtension<Git>("vscode.git");
   if (!git) return "";
-  const { repositories } = (await git.activate()).getAPI(1);
+  const api = await git.activate();
+  if (!api.enabled) return "";
+  const { repositories } = api.getAPI(1);
   const all = repositories.flatMap((each) => [each.diff(true), each.diff()]);
   return (await Promise.all(all)).filter(Boolean).join("\n");
 }
