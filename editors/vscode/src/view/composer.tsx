@@ -188,7 +188,7 @@ function Attached({ attached, state, attach, remove }: {
 function Queue({ state }: { state: State | undefined }) {
   if (!state?.queue.length) return null;
   return <ul id="queue" aria-label="Queued prompts">
-    {state.queue.map(({ turn, text }) => <li>
+    {state.queue.map(({ turn, text }) => <li key={turn}>
       <Icon name="clock" label="queued: runs after this turn" />
       <span class="label">{text}</span>
       <IconButton icon="edit" label="Edit" onClick={() => post({ kind: "editQueued", turn })} />
