@@ -107,7 +107,7 @@ export class Chat {
     if (text === this.stated) return;
     this.stated = text;
     this.facts.fire(state);
-    if (this.view) this.view.description = state.title;
+    if (this.view) this.view.title = say.plain(state.title) || "Chat";
     this.last({ kind: "state", state });
   }
 
