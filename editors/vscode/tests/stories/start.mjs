@@ -118,7 +118,7 @@ story("a window in the background is notified when something asks and when the t
   await chat.fill("#text", "call me back");
   await window.page.evaluate(() => {
     document.hasFocus = () => false;
-    window.dispatchEvent(new Event("blur"));
+    document.dispatchEvent(new Event("visibilitychange"));
   });
   await until("a window without focus", () => window.eval("return !vscode.window.state.focused"));
   await chat.evaluate(() => document.getElementById("form").requestSubmit());
@@ -128,7 +128,7 @@ story("a window in the background is notified when something asks and when the t
   await window.page.locator(".notification-toast:has-text('the turn has ended')").first().waitFor();
   await window.page.evaluate(() => {
     delete document.hasFocus;
-    window.dispatchEvent(new Event("focus"));
+    document.dispatchEvent(new Event("visibilitychange"));
   });
 });
 
