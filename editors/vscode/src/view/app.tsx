@@ -61,5 +61,5 @@ function walk(event: KeyboardEvent): void {
   event.preventDefault();
   // What opens is what takes the keys.
   (next.matches("details") ? next.querySelector("summary")!
-    : next.querySelector<HTMLElement>(":scope > details > summary") ?? next).focus();
+    : next.querySelector<HTMLElement>("button.toggle") ?? next).focus();
 }

@@ -26,21 +26,33 @@ const LOOKS: Record<ToolStatus, [icon: string, label: string, spin?: boolean]> =
 interface Shown { tool: Tool; live: string; began?: number; hidden: boolean }
 
 export function ToolRow({ tool, live, began, hidden }: Shown) {
-  const { status, body, diff } = tool, running = status === "running";
+  const { status, body } = tool, running = status === "running";
   const [open, setOpen] = useState(false);
   const output = body && !running ? body : live;
   const tail = running && !open && live ? lastLines(live) : "";
   const kept = status === "cancelled" && live && body ? `${live.trimEnd()}\n\n${body}` : output;
-  const line = <Row tool={tool} began={running ? began : undefined} />;
+  const toggle = (event: MouseEvent): void => {
+    // A link in the line is no part of the button that the line is.
+    if (kept && !(event.target as HTMLElement).closest("a")) setOpen(!open);
+  };
   return <div class="item tool" data-status={status} hidden={hidden} tabIndex={-1}>
-    {kept ? <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary><Icon name="chevron-right" />{line}</summary>
-      {open && tool.child && <button type="button" class="link"
-        onClick={() => post({ kind: "act", id: `child ${tool.id}` })}>Open transcript</button>}
-      {open && (diff ? <Diff text={kept} /> : <pre tabIndex={0}>{visible(kept).trimEnd()}</pre>)}
-    </details> : <div class="summary">{line}</div>}
+    <div class={`line${kept ? " opens" : ""}`} onClick={toggle}>
+      {kept ? <button type="button" class="toggle" aria-expanded={open}
+        aria-label={`Details: ${visible(tool.title)}`}><Icon name="chevron-right" /></button>
+        : <span class="toggle" />}
+      <Row tool={tool} began={running ? began : undefined} />
+    </div>
+    {open && kept && <Details tool={tool} text={kept} />}
     {tail && <pre class="live" aria-label="Last lines of the output">{visible(tail)}</pre>}
   </div>;
+}
+
+function Details({ tool: { id, diff, child }, text }: { tool: Tool; text: string }) {
+  return <>
+    {child && <button type="button" class="link"
+      onClick={() => post({ kind: "act", id: `child ${id}` })}>Open transcript</button>}
+    {diff ? <Diff text={text} /> : <pre tabIndex={0}>{visible(text).trimEnd()}</pre>}
+  </>;
 }
 
 function Row({ tool, began }: { tool: Tool; began?: number }) {
@@ -50,7 +62,9 @@ function Row({ tool, began }: { tool: Tool; began?: number }) {
     <span class="name"><Title tool={tool} /></span>
     {added !== undefined && <Counts added={added} removed={removed ?? 0} />}
     {began !== undefined ? <Clock began={began} />
-      : tool.ms !== undefined && tool.ms >= BRIEF && <span class="time">{duration(tool.ms)}</span>}
+      : tool.ms !== undefined && tool.ms >= BRIEF && <span class="time">
+        {duration(tool.ms)}
+      </span>}
   </>;
 }
 

@@ -90,7 +90,7 @@ story("a command shows its last lines while it runs, keeps them when it is stopp
   await chat.click(allow);
   await until("output", async () => await live.innerText() === "more");
   await chat.click("#stop");
-  await chat.click(".tool[data-status='cancelled'] summary");
+  await chat.click(".tool[data-status='cancelled'] .toggle");
   holds("more", await chat.innerText(".tool[data-status='cancelled'] pre"));
 });
 

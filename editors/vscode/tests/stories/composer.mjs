@@ -193,7 +193,7 @@ story("the transcript of a sub-agent opens from its row", async (world) => {
   const window = await world.shared({ "sheep.txt": "one\n" });
   await window.ask("ask someone else");
   const chat = await window.said("They counted.");
-  await chat.click(".tool summary");
+  await chat.click(".tool .toggle");
   await chat.click(".tool button:text-is('Open transcript')");
   await until("the transcript", () => window.eval("return vscode.window.activeTextEditor?.document.getText().includes('I counted seven sheep.')"));
 });
