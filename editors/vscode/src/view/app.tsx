@@ -3,29 +3,25 @@ import { useEffect } from "preact/hooks";
 import { Cards } from "./cards.tsx";
 import { Composer } from "./composer.tsx";
 import { post } from "./host.ts";
-import { ItemView } from "./items.tsx";
+import { List } from "./list.tsx";
 import { IconButton } from "./parts.tsx";
 import { PlanList } from "./plan.tsx";
 import { Start } from "./start.tsx";
 import { usePlace } from "./scroll.ts";
-import type { Item, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 export function App({ store }: { store: Store }) {
   const { items, cards, plan, prompts, moved } = store;
   const { log, list, away, toEnd } = usePlace();
   useEffect(toEnd, [prompts]);
   const waiting = new Set(cards.map(({ id }) => id));
-  // What a card shows is not in a row too.
-  const hidden = ({ body }: Item): boolean =>
-    body.kind === "tool" && waiting.has(`ask-${body.tool.id}`);
   return <>
     <div class="place">
       <main id="log" tabIndex={0} aria-label="Conversation" ref={log}
         onClick={follow} onKeyDown={walk}>
         <div id="list" role="log" ref={list}>
           {items.some(({ body }) => body.kind === "turn") ? null : <Start store={store} />}
-          {items.map((item) => <ItemView key={item.key} item={item} version={item.version}
-            hidden={hidden(item)} />)}
+          <List items={items} waiting={waiting} />
         </div>
       </main>
       {away && <IconButton icon="arrow-down" label="Go to the end" id="end" onClick={toEnd} />}
@@ -54,7 +50,7 @@ function walk(event: KeyboardEvent): void {
   if (event.key === "Escape") return document.getElementById("text")?.focus();
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   if (!step || event.ctrlKey || event.altKey || target.closest("pre, input, textarea")) return;
-  const all = [...document.querySelectorAll<HTMLElement>("#list > .item:not([hidden])")];
+  const all = [...document.querySelectorAll<HTMLElement>("#list .item:not([hidden])")];
   const at = all.indexOf(target.closest<HTMLElement>(".item")!);
   const next = at < 0 ? all.at(-1) : all[at + step];
   if (!next) return;
