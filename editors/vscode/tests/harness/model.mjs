@@ -1,5 +1,5 @@
 // A model on loopback that speaks the Anthropic Messages stream. A script is an async generator: it
-// gets the request, yields `{ say, calls, deltas, refuses }`, and is sent the results of its calls.
+// gets the request, yields `{ say, think, calls, deltas, refuses, limited }`, and is sent the results of its calls.
 import http from "node:http";
 
 export class Model {
@@ -44,6 +44,12 @@ export class Model {
       if (step.refuses) {
         const error = { type: "authentication_error", message: "invalid x-api-key" };
         response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ type: "error", error }));
+        return;
+      }
+      if (step.limited) {
+        const error = { type: "rate_limit_error", message: "Too many requests." };
+        response.writeHead(429, { "content-type": "application/json", "retry-after": `${step.limited}` });
+        response.end(JSON.stringify({ type: "error", error }));
         return;
       }
       await stream(response, body.model, step, this.count, gone.signal);
@@ -105,7 +111,7 @@ function cut(text, size = 7) {
   return parts;
 }
 
-async function stream(response, model, { say = "", calls, deltas, stall }, count, gone) {
+async function stream(response, model, { say = "", think, calls, deltas, stall }, count, gone) {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = async (type, data) => {
     if (!response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)) {
@@ -133,6 +139,13 @@ async function stream(response, model, { say = "", calls, deltas, stall }, count
     await send("content_block_stop", { index });
     index += 1;
   };
+  if (think) {
+    await send("content_block_start", { index, content_block: { type: "thinking", thinking: "", signature: "" } });
+    for (const part of cut(think)) await send("content_block_delta", { index, delta: { type: "thinking_delta", thinking: part } });
+    await send("content_block_delta", { index, delta: { type: "signature_delta", signature: "signed" } });
+    await send("content_block_stop", { index });
+    index += 1;
+  }
   if (say || deltas) await block({ type: "text", text: "" }, "text_delta", deltas ?? cut(say));
   // The stream stays open without a word until the client goes away.
   if (stall) await new Promise((settle) => gone.addEventListener("abort", settle, { once: true }));

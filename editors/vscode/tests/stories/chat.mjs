@@ -150,3 +150,52 @@ story("the view stays where it is read, and goes to the end for a prompt and by 
   await window.reject();
   await window.said("After it.");
 });
+
+story("retries are one line that counts down, and that goes when the answer comes", async (world) => {
+  let tries = 0;
+  world.model.on("limit me", async function* () {
+    tries += 1;
+    yield tries < 3 ? { limited: 2 } : { say: "Through." };
+  });
+  const window = await world.shared({ "retry.txt": "one\n" });
+  await window.ask("limit me");
+  const chat = await window.said("Retrying in 2 s.");
+  await window.picture("retry");
+  await until("the second try", async () => tries === 2);
+  await window.said("Retrying in");
+  same(1, await chat.locator(".retry").count());
+  await window.said("Through.");
+  same(0, await chat.locator(".retry").count());
+});
+
+story("a thought is folded, and opens", async (world) => {
+  world.model.on("think first", async function* () {
+    yield { think: "I wonder about **it**.", say: "I am done." };
+  });
+  const window = await world.shared({ "think.txt": "one\n" });
+  await window.ask("think first");
+  const chat = await window.said("I am done.");
+  same(false, (await chat.innerText("body")).includes("I wonder"));
+  await chat.click(".thought > summary");
+  same("I wonder about it.", await chat.innerText(".thought .inner"));
+});
+
+story("the changes of a turn are undone, and kept, in its row", async (world) => {
+  for (const [words, old, now] of [["first change", "one", "uno"], ["second change", "two", "due"]]) {
+    world.model.on(words, async function* () {
+      yield { calls: [["read", { path: "row.txt" }]] };
+      yield { calls: [["edit", { path: "row.txt", old_string: old, new_string: now }]] };
+      yield { say: `The ${words} is done.` };
+    });
+  }
+  const window = await world.shared({ "row.txt": "one\ntwo\n" });
+  await window.ask("first change");
+  const chat = await window.said("Changed row.txt (+1 −1)");
+  await chat.click(".files button:text-is('Undo')");
+  await until("the undo", async () => await window.text("row.txt") === "one\ntwo\n");
+  await window.ask("second change");
+  await until("the second row", async () => await chat.locator(".files").count() === 2);
+  await chat.click(".files button:text-is('Keep') >> nth=1");
+  await until("nothing to review", async () => (await window.page.locator(".statusbar-item:has-text('to review')").count()) === 0);
+  same("one\ndue\n", await window.text("row.txt"));
+});

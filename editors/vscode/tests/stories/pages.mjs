@@ -82,6 +82,7 @@ story("a prompt whose key is refused comes back with its selection, one Enter aw
   const chat = await window.chat();
   await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "refused once");
   await window.page.locator(".notification-toast:has-text('Set API Key')").first().waitFor();
+  await chat.locator(".failure button:text-is('Set API Key')").waitFor();
   await window.picture("key-refused");
   await chat.press("#text", "Enter");
   await window.said("Accepted.");
