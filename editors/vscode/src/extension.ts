@@ -28,7 +28,7 @@ import { Sessions } from "./sessions.ts";
 const VIEW = [
   "interline.setKey", "interline.setPath", "interline.restart", "interline.mode",
   "interline.model", "interline.agent", "interline.newSession", "interline.history",
-  "interline.compact", "interline.revert",
+  "interline.compact", "interline.revert", "interline.walkthrough",
   "interline.export", "interline.showPrompt",
 ];
 
@@ -178,6 +178,8 @@ export function activate(context: ExtensionContext): void {
     "interline.status": async () =>
       page("status.json", await server.request("interline/status", {})),
     "interline.setKey": () => keys.ask(context, server).then(keyed),
+    "interline.walkthrough": () => commands.executeCommand(
+      "workbench.action.openWalkthrough", `${context.extension.id}#start`, false),
     "interline.setPath": () => choosePath(),
     "interline.restart": () => server.stop().then(() => server.ready()),
   };

@@ -73,5 +73,9 @@ function Examples({ active }: { active: Attachment | undefined }) {
       <button type="button" class="example"
         onClick={() => post({ kind: "send", text, attachments })}>{text}</button>
     </li>)}</ul>
+    <button type="button" class="link"
+      onClick={() => post({ kind: "run", command: "interline.walkthrough" })}>
+      Open the walkthrough
+    </button>
   </section>;
 }

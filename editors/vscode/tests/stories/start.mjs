@@ -97,6 +97,10 @@ story("without a key the view asks for one, and then offers prompts about the op
   await chat.click("#key button");
   await chat.locator(".example").first().waitFor();
   await pictures(window, "empty");
+  await chat.click(".start button:text-is('Open the walkthrough')");
+  await window.page.locator(".gettingStartedContainer:has-text('Start with Interline')").waitFor();
+  await window.picture("walkthrough");
+  await window.open("a.txt");
   await chat.click(".example:text-is('Explain a.txt')");
   await window.said("It says one.");
   // Later stories begin without it.
