@@ -199,8 +199,8 @@ story("an edit's differences open in the editor, and trusting the folder allows 
   const chat = await window.said("This folder is not trusted yet.");
   await chat.click(".card button:text-is('Open diff')");
   await window.page.locator(".tab:has-text('trust.txt (proposed)')").waitFor();
-  const shown = await window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.scheme === 'interline-proposed')?.getText()");
-  same("uno\ntwo\n", shown, "the proposed text");
+  const proposed = () => window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.scheme === 'interline-proposed')?.getText()");
+  await until("the proposed text", async () => await proposed() === "uno\ntwo\n");
   await window.picture("approval-diff");
   await chat.click("#cards:not([aria-disabled]) .card button:text-is('Trust this folder')");
   await window.said("First.");
