@@ -39,18 +39,23 @@ export function wanted(text: string, offset: number) {
   return slash === undefined ? undefined : { kind: "/" as const, word: slash, start: 0 };
 }
 
-export async function complete(
+/** Gives what it finds as it finds it, the quickest first: language servers may take long. */
+export async function* complete(
   server: Server, sessionId: string, folder: Uri | undefined, text: string, offset: number,
-): Promise<Found> {
+): AsyncGenerator<Found> {
   const asked = wanted(text, offset);
-  if (!asked) return { start: offset, offers: [] };
+  if (!asked) return;
   const params = { sessionId, text, offset };
   const { items } = await server.request("interline/input/complete", params);
-  if (asked.kind === "/") return { start: 0, offers: slash(asked.word, items) };
-  const listed = items.flatMap((item) => file(item, folder)).slice(0, MOST);
-  const files = [...listed, ...await named(asked.word, listed)];
-  const things = await editor(asked.word), found = await symbols(asked.word);
-  return { start: asked.start, offers: [...things, ...files, ...found] };
+  if (asked.kind === "/") return yield { start: 0, offers: slash(asked.word, items) };
+  const { start, word } = asked, listed = items.flatMap((item) => file(item, folder));
+  const offers = [...await editor(word), ...listed.slice(0, MOST)];
+  yield { start, offers: [...offers] };
+  for (const more of [named(word, listed), symbols(word)]) {
+    const found = await more;
+    offers.push(...found);
+    if (found.length > 0) yield { start, offers: [...offers] };
+  }
 }
 
 function slash(word: string, items: Completion[]): Offer[] {

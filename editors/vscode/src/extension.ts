@@ -117,8 +117,9 @@ export function activate(context: ExtensionContext): void {
     setup({ keyless: await keyless(await server.ready()) });
   const completed = async (n: number, text: string, offset: number): Promise<void> => {
     const sessionId = await sessions.of(), folder = sessions.folder();
-    const found = await complete(server, sessionId, folder, text, offset);
-    chat.direct({ kind: "offers", n, ...found });
+    for await (const found of complete(server, sessionId, folder, text, offset)) {
+      chat.direct({ kind: "offers", n, ...found });
+    }
   };
   const heard = (said: FromView): unknown => {
     switch (said.kind) {
