@@ -51,8 +51,8 @@ export async function* complete(
   const { start, word } = asked, listed = items.flatMap((item) => file(item, folder));
   const offers = [...await editor(word), ...listed.slice(0, MOST)];
   yield { start, offers: [...offers] };
-  for (const more of [named(word, listed), symbols(word)]) {
-    const found = await more;
+  for (const find of [() => named(word, listed), () => symbols(word)]) {
+    const found = await find();
     offers.push(...found);
     if (found.length > 0) yield { start, offers: [...offers] };
   }
