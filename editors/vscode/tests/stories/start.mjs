@@ -32,7 +32,7 @@ story("an earlier session is found, opened, renamed and forked; its prompt is ed
   await window.page.keyboard.press("Enter");
   await window.said("Apples are red.");
   same(false, (await chat.innerText("body")).includes("Pears"));
-  await window.page.locator(".part.sidebar .title:has-text('tell me of apples')").waitFor();
+  await window.page.locator(".part.sidebar .title:has-text('tell me of apples')").first().waitFor();
   await chat.hover(".turn");
   await chat.click(".turn button[aria-label^='Edit and send again']");
   await until("the prompt in the field", async () => await chat.inputValue("#text") === "tell me of apples");
