@@ -4,14 +4,14 @@ import { Cards } from "./cards.tsx";
 import { Composer } from "./composer.tsx";
 import { post } from "./host.ts";
 import { List } from "./list.tsx";
-import { IconButton } from "./parts.tsx";
+import { Icon, IconButton } from "./parts.tsx";
 import { PlanList } from "./plan.tsx";
 import { Start } from "./start.tsx";
 import { usePlace } from "./scroll.ts";
 import type { Store } from "./store.ts";
 
 export function App({ store }: { store: Store }) {
-  const { items, cards, plan, prompts, moved } = store;
+  const { items, cards, plan, prompts, moved, busy } = store;
   const { log, list, away, toEnd } = usePlace();
   useEffect(toEnd, [prompts]);
   const waiting = new Set(cards.map(({ id }) => id));
@@ -22,6 +22,9 @@ export function App({ store }: { store: Store }) {
         <div id="list" role="log" ref={list}>
           {items.some(({ body }) => body.kind === "turn") ? null : <Start store={store} />}
           <List items={items} waiting={waiting} />
+          {busy && cards.length === 0 && <div class="working note">
+            <Icon name="loading" spin /> Working…
+          </div>}
         </div>
       </main>
       {away && <IconButton icon="arrow-down" label="Go to the end" id="end" onClick={toEnd} />}

@@ -110,12 +110,14 @@ story("the plan stays in sight until it is done, and a tool's path opens its fil
   const chat = await window.chat();
   await until("the second step", async () => await chat.locator("#plan .in_progress").innerText().catch(() => "") === "Change it");
   same(["Read the code"], await chat.locator("#plan .completed").allInnerTexts());
+  same(1, await chat.locator(".working").count());
   await pictures(window, "plan");
   await chat.click(".tool a.file[data-path='plan.ts']");
   await until("the file", () => window.eval("return vscode.window.activeTextEditor?.document.uri.path.endsWith('plan.ts')"));
   finish();
   await window.said("All done.");
   same(0, await chat.locator("#plan").count());
+  await until("the end of the work", async () => await chat.locator(".working").count() === 0);
 });
 
 story("the view stays where it is read, and goes to the end for a prompt and by its button", async (world) => {
