@@ -14,6 +14,7 @@ export function App({ store }: { store: Store }) {
   const { items, cards, plan, prompts, moved, busy } = store;
   const { log, list, away, toEnd } = usePlace();
   useEffect(toEnd, [prompts]);
+  const works = busy && cards.length === 0 && items.at(-1)?.body.kind !== "retry";
   const waiting = new Set(cards.map(({ id }) => id));
   return <>
     <div class="place">
@@ -22,7 +23,7 @@ export function App({ store }: { store: Store }) {
         <div id="list" role="log" ref={list}>
           {items.some(({ body }) => body.kind === "turn") ? null : <Start store={store} />}
           <List items={items} waiting={waiting} />
-          {busy && cards.length === 0 && <div class="working note">
+          {works && <div class="working note">
             <Icon name="loading" spin /> Working…
           </div>}
         </div>
