@@ -115,9 +115,12 @@ export function activate(context: ExtensionContext): void {
 
   const keyed = async (): Promise<void> =>
     setup({ keyless: await keyless(await server.ready()) });
+  let typed = 0;
   const completed = async (n: number, text: string, offset: number): Promise<void> => {
+    typed = n;
     const sessionId = await sessions.of(), folder = sessions.folder();
     for await (const found of complete(server, sessionId, folder, text, offset)) {
+      if (n !== typed) return;
       chat.direct({ kind: "offers", n, ...found });
     }
   };

@@ -80,7 +80,10 @@ export class Store {
       case "restore": return void this.restored.push(message.text);
       case "state": return void (this.state = message.state);
       case "setup": return void (this.setup = message.setup);
-      case "offers": return void (this.completed = message);
+      case "offers":
+        // An older answer can come later.
+        if (message.n >= (this.completed?.n ?? 0)) this.completed = message;
+        return;
       case "attach": return void this.attached.push(message.attachment);
       case "busy": return void (this.busy = message.busy);
     }

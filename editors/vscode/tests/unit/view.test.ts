@@ -230,3 +230,8 @@ test("tokens, cost and trust are said in words, and only where they are known", 
   assert.deepEqual([facts(state), model(state)], [[], "b/c"]);
   assert.deepEqual([999, 1_500, 41_230, 2_000_000].map(short), ["999", "1.5k", "41k", "2.0M"]);
 });
+
+test("an answer to what was typed before does not replace the answer to what is typed now", () => {
+  const store = told({ kind: "offers", n: 2, start: 0, offers: [] }, { kind: "offers", n: 1, start: 0, offers: [] });
+  assert.equal(store.completed?.n, 2);
+});
