@@ -260,3 +260,35 @@ story("the chat is as wide as the setting says", function()
   ada:stop()
   said.stop()
 end)
+
+local WITHOUT_KEY = [[
+vim.opt.runtimepath:prepend(%q)
+vim.cmd("runtime! plugin/interline.lua")
+vim.o.swapfile = false
+vim.g.interline = {
+  cmd = { %q, "lsp" },
+  settings = { model = "anthropic/claude-opus-5-5" },
+  env = { ANTHROPIC_BASE_URL = %q },
+}
+]]
+
+story("a key that is typed in is used, and is not shown", function()
+  local said = model.start(answer("Hello."))
+  local root = user.project(FILES)
+  local init = WITHOUT_KEY:format(vim.env.INTERLINE_PLUGIN, vim.env.INTERLINE_BIN, said.url)
+  local ada = user.start({ home = user.home("key"), init = init, args = { root .. "/a.txt" } })
+  ada:count_turns()
+  ada:command("Interline ask hello")
+  ada:turns_end(1)
+  same("error", ada:lua("return _G.last_end"))
+  ada:command("Interline key anthropic")
+  ada:sees("API key of anthropic")
+  ada:keys("sk-typed-by-ada\r")
+  ada:sees("the key of anthropic is used until the server ends")
+  assert(not ada:screen():find("sk-typed", 1, true), ada:screen())
+  ada:command("Interline ask hello")
+  ada:turns_end(2)
+  ada:sees("Hello.")
+  ada:stop()
+  said.stop()
+end)

@@ -175,6 +175,15 @@ local subcommands = {
     end,
     files = true,
   },
+  key = {
+    run = function(provider)
+      if provider == "" then
+        return usage(":Interline key anthropic|openai|gemini")
+      end
+      require("interline.turn").key(provider)
+    end,
+    words = { "anthropic", "openai", "gemini" },
+  },
   mcp = { run = mcp, words = { "login", "logout" } },
   thinking = { run = named("thinking"), words = { "off", "low", "medium", "high" } },
   mode = { run = named("mode"), words = { "agent", "ask", "plan" } },

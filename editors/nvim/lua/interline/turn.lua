@@ -161,6 +161,23 @@ function M.trust(decision, done, server)
   end)
 end
 
+--- Asks for a provider's API key and gives it to the server, which keeps it in memory only.
+--- @param provider string
+function M.key(provider)
+  local server = client.start()
+  if not server then
+    return
+  end
+  local ok, secret = pcall(vim.fn.inputsecret, ("API key of %s (empty: forget it): "):format(provider))
+  if not ok then
+    return
+  end
+  client.request(server, "interline/auth/set", { provider = provider, secret = vim.trim(secret) }, function()
+    local words = vim.trim(secret) == "" and "the key of %s is forgotten" or "the key of %s is used until the server ends"
+    say.info(words:format(provider), server)
+  end)
+end
+
 --- Shows the next prompt: every segment, why it is there, and its text.
 function M.prompt()
   sessions.with(client.start(), function(server, session)
