@@ -111,11 +111,14 @@ impl FileEdits {
     }
 
     /// The edits from one on, and the earlier ones that these revert, with all in between: without
-    /// them, a revert would be searched in the text, but not what it reverted.
-    pub fn since(&self, number: usize) -> Self {
+    /// them, a revert would be searched in the text, but not what it reverted. `of`: the revert
+    /// that is reverted, which needs no other.
+    pub fn since(&self, number: usize, of: Option<&ItemId>) -> Self {
         let mut first = self.edits.partition_point(|edit| edit.number < number);
         loop {
-            let undone = self.edits[first..].iter().flat_map(|edit| &edit.undoes);
+            let since = self.edits[first..].iter();
+            let others = since.filter(|edit| of != Some(&edit.item));
+            let undone = others.flat_map(|edit| &edit.undoes);
             let known = undone.filter_map(|number| self.position(*number));
             match known.min().filter(|at| *at < first) {
                 Some(at) => first = at,

@@ -189,7 +189,13 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
             false => Part::Other,
         }
     };
-    let files = by_file(&journal.files(), created, ask.uris.as_deref(), part);
+    let files = by_file(
+        &journal.files(),
+        created,
+        ask.uris.as_deref(),
+        of.as_ref(),
+        part,
+    );
     let uncertain: Vec<String> = match whole {
         true => journal.uncertain(&turn).map(str::to_owned).collect(),
         false => Vec::new(),
@@ -256,11 +262,13 @@ fn turn_of(journal: &Journal, ask: &RevertTurn, hunks: &[Vec<HunkAt>]) -> Result
     }
 }
 
-/// The files with a wanted hunk, and their edits since the first of these.
+/// The files with a wanted hunk, and their edits since the first of these. `of`: the revert that is
+/// reverted.
 fn by_file(
     files: &[FileEdits],
     created: &[String],
     uris: Option<&[String]>,
+    of: Option<&ItemId>,
     part: impl Fn(&Edit, usize) -> Part,
 ) -> Vec<Work> {
     let mut works = Vec::new();
@@ -277,7 +285,7 @@ fn by_file(
             continue;
         };
         let created = first.create || created.iter().any(|made| key(made) == file.key);
-        let since = file.since(first.number);
+        let since = file.since(first.number, of);
         works.push(Work {
             uri: file.uri.clone(),
             created,

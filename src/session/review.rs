@@ -73,7 +73,7 @@ pub async fn list(from: &From, ask: &ListHunks) -> Result<Vec<ReviewedFile>, Fai
         let Ok(present) = from.current_text(&file.uri, false).await else {
             continue;
         };
-        let since = file.since(first);
+        let since = file.since(first, None);
         let is_wanted = |at: &HunkAt| since.edit(at.0).is_some_and(&wanted);
         let mut hunks = agents_hunks(&since, &present, &verdicts);
         hunks.retain_mut(|hunk| {
@@ -348,7 +348,7 @@ async fn find(
     let open = file.first(|_, at| !kept(&changes.verdicts, &at));
     let first = named[0].0.min(open.unwrap_or(usize::MAX));
     if !changes.places.contains_key(&first) {
-        let file = file.since(first);
+        let file = file.since(first, None);
         let present = from
             .current_text(&file.uri, false)
             .await
