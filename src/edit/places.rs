@@ -91,11 +91,7 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let places = spans.places(present, &text).into_iter();
     let (even, mut found): (Vec<_>, Vec<_>) =
         places.partition(|it| present[it.range.clone()] == *it.before);
-    // Right after the last edit, nothing can be back.
-    let changed = edits
-        .last()
-        .is_some_and(|it| it.hash != sha256(present.as_bytes()));
-    for place in found.iter_mut().filter(|_| changed) {
+    for place in &mut found {
         place.amended |= is_back(present, place, edits);
     }
     Places {
@@ -106,8 +102,8 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     }
 }
 
-/// How many of the edits are in the text with the hash `now`. After undo or a reload it is as it was before some edit:
-/// then neither that one nor the later ones are searched in it.
+/// How many of the edits are in the text with the hash `now`. After undo or a reload it is as it was
+/// before some edit: then neither that one nor the later ones are searched in it.
 fn in_force(now: &str, edits: &[Logged]) -> usize {
     match edits.last() {
         Some(last) if last.hash != now => edits.iter().rposition(|edit| edit.before == now),
@@ -120,7 +116,7 @@ fn in_force(now: &str, edits: &[Logged]) -> usize {
 /// the user brought them back, and they would be there twice.
 fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
     let now = &present[place.range.clone()];
-    let count = (place.before.lines().count() + 1).min(LINES);
+    let count = place.before.lines().count() + 1;
     let above = present[..place.range.start]
         .split_inclusive('\n')
         .rev()
@@ -134,20 +130,11 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let removed: Vec<&str> = removed.collect();
         // A copy that was there before proves nothing.
         let new = |around: &str, beside: &[&str]| {
-            let known = |line: &&&str| around.lines().any(|it| grew_from(it, line));
-            let mut telling = removed.iter().filter(|line| !known(line));
-            let there = |line: &&str| beside.iter().any(|it| grew_from(it, line));
-            telling.clone().next().is_some() && telling.all(there)
+            let there = |line: &&str| beside.iter().any(|it| it.contains(line));
+            removed.iter().all(there) && !removed.iter().any(|line| around.contains(line))
         };
-        new(&hunk.lead, &above) || new(&hunk.trail, &below)
+        !removed.is_empty() && (new(&hunk.lead, &above) || new(&hunk.trail, &below))
     })
-}
-
-/// Whether `line` is `old` with what was typed in it.
-fn grew_from(line: &str, old: &str) -> bool {
-    let mut rest = line.chars();
-    let mut subsequence = || old.chars().all(|c| rest.any(|it| it == c));
-    line.contains(old) || (line.len() <= 2 * old.len() + AROUND && subsequence())
 }
 
 /// A changed part of the text, without the edits that were visited.

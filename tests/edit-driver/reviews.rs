@@ -259,7 +259,7 @@ impl Stage {
         let status = answer.unwrap().0.results[0].status;
         let same = self.world().restarts == restarts;
         // An edit that the text has and the journal does not yet shows as a part of another hunk.
-        let alone = editing % 2 == 0 && editing == self.world().editing;
+        let alone = editing.is_multiple_of(2) && editing == self.world().editing;
         let text = self.scene.editor.text();
         match (decision, status) {
             (Decision::Reject, DecisionStatus::Done) => {

@@ -137,16 +137,6 @@ fn a_revert_without_its_edit_is_not_undone() {
     assert_eq!((&taken.text, taken.conflicts.len()), (present, 1));
 }
 
-/// The user's undo brought a line back and typing went on in it.
-#[test]
-fn a_deleted_line_that_is_back_and_was_typed_in_is_not_inserted_again() {
-    let before = "end end\nsecond();\nend end\n}\n";
-    let edits = turn(&[before, "end end\n}\n"]);
-    let present = before.replace("second", "sec_ond");
-    let same = reverted(&present, &edits);
-    assert_eq!((same.text, same.conflicts.len()), (present, 1));
-}
-
 /// What the first edit deleted was put back by a rejection; the second deleted it again.
 #[test]
 fn what_looks_like_an_earlier_rejection_is_a_conflict() {
