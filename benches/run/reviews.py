@@ -10,7 +10,7 @@ from harness import BESIDE, CAPABILITIES, OURS, Measure, Row
 from model import Model, call, text
 from process import cpu
 
-EDITS = 100
+EDITS = 25  # below the limit of steps
 TYPED = 64  # changes of the user before each edit
 HUNKS = 1_000
 LISTS = 6
@@ -40,8 +40,7 @@ class TypingBuffer(Buffer):
 
 
 def under_typing(bench, side):
-    """Milliseconds from the end of the model's answer to the request that edits: the slowest of a
-    hundred edits."""
+    """Milliseconds from the end of the model's answer to the request that edits: the slowest."""
     lines = LONG if side == OURS else SHORT
     subject = bench.subject(OURS, f"typed-{lines}", trusted=True)
     path = f"{subject.work}/long.txt"
@@ -59,8 +58,8 @@ def under_typing(bench, side):
         client.follow({"workspace/applyEdit": buffer.apply})
         if len(buffer.asked) != EDITS:
             raise RuntimeError(f"{len(buffer.asked)} edits of {EDITS} were sent")
-        waits = sorted((asked - sent) * 1e3 for sent, asked in zip(model.sent[1:], buffer.asked))
-        bench.note("edit-typed", side, waits[int(EDITS * 0.99) - 1])
+        waits = [(asked - sent) * 1e3 for sent, asked in zip(model.sent[1:], buffer.asked)]
+        bench.note("edit-typed", side, max(waits))
     finally:
         client.stop()
         model.close()
@@ -111,10 +110,10 @@ def body_of(client, number):
 
 MEASURES = [
     Measure(under_typing, [
-        Row("edit-typed", f"edit under typing in {LONG} lines, p99", "ms", f"{SHORT} lines",
+        Row("edit-typed", f"edit under typing in {LONG} lines, slowest", "ms", f"{SHORT} lines",
             most=20,
             meaning=f"from the model's answer with an `edit` call to the request that edits the "
-                    f"buffer, the slowest but one of {EDITS} edits; before each, the user typed "
+                    f"buffer, the slowest of {EDITS} edits; before each, the user typed "
                     f"{TYPED} characters elsewhere; compared with a short document"),
     ], sides=(BESIDE, OURS)),
     Measure(review, [

@@ -28,8 +28,8 @@ cd "$here/.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 # Installed again only for another list of packages.
-if ! cmp -s package-lock.json "$prefix/installed-lock.json" || [ ! -d node_modules ]; then
-  npm ci --silent --no-audit --no-fund --ignore-scripts && cp package-lock.json "$prefix/installed-lock.json" || exit 1
+if ! cmp -s package-lock.json node_modules/.installed-lock.json || [ ! -d node_modules ]; then
+  npm ci --silent --no-audit --no-fund --ignore-scripts && cp package-lock.json node_modules/.installed-lock.json || exit 1
 fi
 npm run --silent package >"$work/package" 2>&1 || { cat "$work/package"; exit 1; }
 node --experimental-transform-types --disable-warning=ExperimentalWarning --test --test-reporter=tap tests/unit/*.test.ts >"$work/unit" 2>&1
