@@ -167,7 +167,14 @@ export class Queries {
     if (uri) await workspace.openTextDocument(Uri.parse(uri));
     while (Date.now() < until) {
       const before = new Map(workspace.textDocuments.map((it) => [`${it.uri}`, it.version]));
-      const found = await ASK[kind](asked);
+      const found = await ASK[kind](asked).catch((error: unknown) => {
+        // The text changed meanwhile: the same request may succeed later.
+        if (!/content modified/i.test(`${error}`)) throw error;
+      });
+      if (!found) {
+        await pause();
+        continue;
+      }
       // Computed while keys came: on which text is not known.
       const changed = edited(found).some((each) => {
         const { uri: name, version: now } = JSON.parse(each);
