@@ -25,7 +25,7 @@ SESSIONS = 8
 COMPACT = 50  # turns of a session between two compactions
 SAMPLES = 100
 IDLE = 10  # seconds
-SETTLE = 15  # seconds until threads that nobody uses have ended
+SETTLE = 15  # seconds until unused threads have ended
 LINES = 40
 # What a turn does, and how often in a hundred. The first three have no fault.
 PLAIN = ("answer", "read", "edit")

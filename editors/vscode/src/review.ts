@@ -1,4 +1,4 @@
-// Review by hunk: the agent's changes that nobody decided about yet, with marks, lenses and keys to
+// Review by hunk: the agent's changes that are not yet reviewed, with marks, lenses and keys to
 // keep or undo each of them.
 import {
   CodeLens, commands, EventEmitter, languages, Range, Selection, StatusBarAlignment,

@@ -15,7 +15,7 @@ export async function choosePath(): Promise<void> {
   await configuration.update("server.path", chosen.trim(), ConfigurationTarget.Global);
 }
 
-/** Whether no model can be asked yet, because there is no key. Contacts nobody. */
+/** Whether no model can be asked yet, because there is no key. Sends no request to a provider. */
 export async function keyless(client: LanguageClient): Promise<boolean> {
   const asked = client.sendRequest("interline/prompt/preview", {});
   return asked.then(() => false, (error) => error?.data?.kind === "noModel");

@@ -9,7 +9,7 @@ import { duration, Icon } from "./parts.tsx";
 
 /** Lines of a running command's output that are shown. */
 const LAST = 5;
-/** ms below which nobody asks how long it took. */
+/** Durations below this many ms are not shown. */
 const BRIEF = 100;
 
 const LOOKS: Record<ToolStatus, [icon: string, label: string, spin?: boolean]> = {

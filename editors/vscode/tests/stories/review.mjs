@@ -223,7 +223,7 @@ story("rows that are shown again after a reload have net counts", async (world) 
   same(1, (await chat.innerText("body")).split("Changed net.txt").length - 1);
 });
 
-story("the keys of a review are nobody else's", async (world) => {
+story("the keys of a review clash with no other keys", async (world) => {
   const window = await world.shared({ "free.txt": "one\n" });
   await window.command("workbench.action.openDefaultKeybindingsFile");
   const keys = await until("the list of keys", () => window.eval(`

@@ -140,7 +140,7 @@ test("the text after a diff is exact, or is not given", () => {
   assert.equal(patched("a\r\nb\r\n", "@@ -1,2 +1,1 @@\n-a\r\n b\r\n"), "b\r\n");
 });
 
-const told = (...messages: ToView[]): Store => {
+const storeAfter = (...messages: ToView[]): Store => {
   let time = 0;
   const store = new Store(() => (time += 1_000));
   for (const message of messages) store.take(message);
@@ -151,7 +151,7 @@ const kinds = (store: Store): string[] => store.items.map(({ body }) => body.kin
 test("a retry replaces the previous one and half an answer, and goes when the answer comes", () => {
   const delta: ToView = { kind: "note", id: "x", style: "text", text: "Half", more: true };
   const retry: ToView = { kind: "retry", text: "Rate limit.", until: 9 };
-  const store = told({ kind: "turn", id: "t", text: "go", chips: [] }, delta, retry, { ...retry, until: 12 });
+  const store = storeAfter({ kind: "turn", id: "t", text: "go", chips: [] }, delta, retry, { ...retry, until: 12 });
   assert.deepEqual(kinds(store), ["turn", "retry"]);
   store.take({ ...delta, id: "y" });
   assert.deepEqual(kinds(store), ["turn", "text"]);
@@ -162,20 +162,20 @@ test("a retry replaces the previous one and half an answer, and goes when the an
 
 test("a thought has the time that it took, and none where it was not seen", () => {
   const thought = { kind: "note", id: "x", style: "thought", text: "Hm" } as const;
-  const [live] = told({ ...thought, more: true }, thought).items, [old] = told(thought).items;
+  const [live] = storeAfter({ ...thought, more: true }, thought).items, [old] = storeAfter(thought).items;
   assert.deepEqual([live!.body.kind === "thought" && live!.body.ms, old!.body.kind === "thought" && old!.body.ms], [1_000, undefined]);
 });
 
 test("the output of a running command grows in its row and stays when it is cancelled", () => {
   const tool = { kind: "tool", id: "x", status: "running", title: "Run make", body: "", diff: false } as const;
-  const store = told(tool, { kind: "output", id: "x", text: "one\n" }, { kind: "output", id: "x", text: "two\n" }, { ...tool, status: "cancelled" });
+  const store = storeAfter(tool, { kind: "output", id: "x", text: "one\n" }, { kind: "output", id: "x", text: "two\n" }, { ...tool, status: "cancelled" });
   const { body } = store.items[0]!;
   assert.equal(body.kind === "tool" && body.live, "one\ntwo\n");
 });
 
 test("the plan is shown apart from the conversation, and cards only once", () => {
   const card = { id: "c", title: "Run?", about: "", body: "", buttons: [] };
-  const store = told({ kind: "plan", todos: [{ text: "Read", status: "completed" }] }, { kind: "ask", card }, { kind: "ask", card });
+  const store = storeAfter({ kind: "plan", todos: [{ text: "Read", status: "completed" }] }, { kind: "ask", card }, { kind: "ask", card });
   assert.deepEqual([store.plan.length, store.items.length, store.cards.length], [1, 0, 1]);
   store.take({ kind: "clear" });
   assert.deepEqual([store.plan.length, store.cards.length], [0, 1]);
@@ -232,6 +232,6 @@ test("tokens, cost and trust are said in words, and only where they are known", 
 });
 
 test("an answer to what was typed before does not replace the answer to what is typed now", () => {
-  const store = told({ kind: "offers", n: 2, start: 0, offers: [] }, { kind: "offers", n: 1, start: 0, offers: [] });
+  const store = storeAfter({ kind: "offers", n: 2, start: 0, offers: [] }, { kind: "offers", n: 1, start: 0, offers: [] });
   assert.equal(store.completed?.n, 2);
 });
