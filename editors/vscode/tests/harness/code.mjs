@@ -141,7 +141,7 @@ export class World {
   async workspace(file, folders) {
     let window = await this.window(file);
     for (let tries = 0; tries < 3; tries++) {
-      const there = until("the folders", async () => await window.eval("return vscode.workspace.workspaceFolders?.length") === folders, 10_000);
+      const there = until("the folders", async () => await window.eval("return vscode.workspace.workspaceFolders?.length") === folders);
       if (await there.then(() => true, () => false)) return window;
       console.log("     the workspace came without its folders, and is loaded again");
       window = await this.window(file, { page: window.page });
@@ -204,10 +204,10 @@ export class Window {
     return value;
   }
 
-  /** Sets one of the user's own settings, or takes it back. */
+  /** Sets one of the user's own settings, or takes it back; again where the file has just been written. */
   configure(name, value) {
     const given = value === undefined ? "undefined" : JSON.stringify(value);
-    return this.eval(`await vscode.workspace.getConfiguration().update(${JSON.stringify(name)}, ${given}, vscode.ConfigurationTarget.Global)`);
+    return until(`the setting ${name}`, () => this.eval(`await vscode.workspace.getConfiguration().update(${JSON.stringify(name)}, ${given}, vscode.ConfigurationTarget.Global); return true`));
   }
 
   command(name, ...given) {
@@ -224,6 +224,11 @@ export class Window {
     await this.page.keyboard.press("F1");
     await this.page.locator(".quick-input-widget input").first().fill(`>${title}`);
     await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${title}")`).first().click();
+  }
+
+  /** The field of the input box that says this. */
+  box(words) {
+    return this.page.locator(`.quick-input-widget:visible:has-text("${words}") input`).first();
   }
 
   /** Opens a file in the editor, with the keys going there. */
@@ -291,9 +296,7 @@ export class Window {
   /** Asks by the palette and the input box. */
   async ask(text) {
     await this.palette("Interline: Ask");
-    const box = this.page.locator(".quick-input-widget input").first();
-    await until("the input box", async () => (await this.page.locator(".quick-input-widget").innerText()).includes("Ask Interline"));
-    await box.fill(text);
+    await this.box("Ask Interline").fill(text);
     await this.page.keyboard.press("Enter");
   }
 

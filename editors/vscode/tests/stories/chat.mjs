@@ -154,18 +154,23 @@ story("the view stays where it is read, and goes to the end for a prompt and by 
 });
 
 story("retries are one line that counts down, and that goes when the answer comes", async (world) => {
-  let tries = 0;
+  let tries = 0, release;
+  const held = new Promise((settle) => (release = settle));
   world.model.on("limit me", async function* () {
     tries += 1;
-    yield tries < 3 ? { limited: 2 } : { say: "Through." };
+    if (tries === 3) await held;
+    yield tries < 3 ? { limited: 4 } : { say: "Through." };
   });
   const window = await world.shared({ "retry.txt": "one\n" });
   await window.ask("limit me");
-  const chat = await window.said("Retrying in 2 s.");
+  const chat = await window.chat();
+  const left = () => chat.innerText(".retry").then((text) => /Retrying in ([1-4]) s\./.exec(text)?.[1]);
+  const first = await until("the countdown", left);
+  await until("a second less", async () => (await left() ?? 0) < first);
   await window.picture("retry");
-  await until("the second try", async () => tries === 2);
-  await window.said("Retrying in");
+  await until("the third try", async () => tries === 3);
   same(1, await chat.locator(".retry").count());
+  release();
   await window.said("Through.");
   same(0, await chat.locator(".retry").count());
 });

@@ -27,7 +27,7 @@ story("a file and the selection go with a prompt, chosen by keys from the list b
   await window.page.keyboard.type("@alph");
   await chat.locator("#offers [aria-selected='true']:has-text('lib/alpha.ts')").waitFor();
   await window.page.keyboard.press("Enter");
-  same(["beta.ts:2", "lib/alpha.ts"], await chat.locator("#form .chip:not(.ghost) .label").allInnerTexts());
+  await until("both chips", async () => `${await chat.locator("#form .chip:not(.ghost) .label").allInnerTexts()}` === "beta.ts:2,lib/alpha.ts");
   await window.page.keyboard.press("Enter");
   await window.said("Two files.");
   holds("two", asked);

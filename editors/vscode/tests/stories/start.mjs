@@ -48,9 +48,9 @@ story("a session is renamed, exported and deleted", async (world) => {
   await window.open("a.txt");
   await window.ask("a session to delete");
   await window.said("Soon gone.");
-  same(true, written(world, "Soon gone."));
+  await until("the session's file", () => written(world, "Soon gone."));
   await window.palette("Interline: Rename Session");
-  await window.page.locator(".quick-input-widget input").first().fill("Short lived");
+  await window.box("Title of the session").fill("Short lived");
   await window.page.keyboard.press("Enter");
   await window.palette("Interline: Export Session");
   await until("the export", () => window.eval("return vscode.window.activeTextEditor?.document.getText().includes('Soon gone.')"));
@@ -74,7 +74,7 @@ story("without a server the view says why, and a path set from there starts it",
   holds("/nowhere/interline", await chat.innerText(".start"));
   await pictures(window, "missing");
   await chat.click("#setPath");
-  await window.page.locator(".quick-input-widget input").first().fill(world.interline);
+  await window.box("Path of the program").fill(world.interline);
   await window.page.keyboard.press("Enter");
   await chat.locator(".example").first().waitFor();
   await chat.fill("#text", "hello server");
@@ -149,13 +149,11 @@ story("axe finds nothing serious, and the conversation is walked by keys", async
   const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const theme of [undefined, "Default Dark Modern", "Default High Contrast"]) {
     await window.configure("workbench.colorTheme", theme);
-    await until("the theme", () => window.page.locator(`.monaco-workbench.${theme === undefined ? "vs" : theme.includes("High") ? "hc-black" : "vs-dark"}`).count());
+    // The view gets its colours later than the window.
+    await chat.locator(`body.vscode-${theme === undefined ? "light" : theme.includes("High") ? "high-contrast" : "dark"}`).waitFor();
     await chat.evaluate(axe);
     // The frame is transparent: axe does not see the side bar behind it.
-    await chat.evaluate(() => {
-      const ground = getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background");
-      document.body.style.background = ground;
-    });
+    await chat.evaluate(() => (document.body.style.background = "var(--vscode-sideBar-background)"));
     const found = await chat.evaluate(() => globalThis.axe.run("#root", { resultTypes: ["violations"] }));
     const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
     same([], serious.map(({ id, nodes }) => `${theme ?? "light"} ${id}: ${nodes.map(({ html, any }) => `${html.slice(0, 120)} ${any[0]?.message ?? ""}`).join(" · ")}`));
@@ -164,9 +162,9 @@ story("axe finds nothing serious, and the conversation is walked by keys", async
   await window.configure("workbench.colorTheme", undefined);
   await chat.focus("#log");
   await window.page.keyboard.press("ArrowUp");
-  same(true, await chat.evaluate(() => document.activeElement.closest(".item") !== null));
+  await until("an item in focus", () => chat.evaluate(() => document.activeElement.closest(".item") !== null));
   await window.page.keyboard.press("Escape");
-  same("text", await chat.evaluate(() => document.activeElement.id));
+  await until("the field in focus", () => chat.evaluate(() => document.activeElement.id === "text"));
   await chat.focus(".card");
   await window.page.keyboard.press("n");
   await chat.press(".card .reason textarea", "Enter");

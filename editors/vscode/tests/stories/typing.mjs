@@ -58,7 +58,7 @@ story("typing above, below and between the agent's edits: the buffer is the orac
     const n = at + 1;
     return `${line(n)}${targets.includes(n) ? ` AGENT${n}` : ""}${typed.get(n) ?? ""}\n`;
   }).join("");
-  await until(async () => `the oracle's text\n${oracle}\nnot\n${await window.text("typed.txt")}`, async () => (await window.text("typed.txt")) === oracle, 5000);
+  await until(async () => `the oracle's text\n${oracle}\nnot\n${await window.text("typed.txt")}`, async () => (await window.text("typed.txt")) === oracle);
   await window.picture("typing");
   await walkBack(window, original, targets.length);
 });
@@ -74,7 +74,7 @@ async function walkBack(window, original, edits) {
     const now = await until("an undo", async () => {
       const present = await window.text("typed.txt");
       return present !== text && present;
-    }, 5000);
+    });
     const after = counts(now);
     const authors = [before.agent !== after.agent, before.user !== after.user];
     if (authors[0] === authors[1]) throw new Error(`one step undid ${JSON.stringify([before, after])}:\n${text}\n→\n${now}`);
@@ -100,7 +100,7 @@ story("an edit of text that the user changes is a conflict: nothing is lost, and
   });
   const window = await world.shared({ "conflict.txt": "one\ntwo\nthree\n" });
   await window.command("interline.ask", { text: "edit my line" });
-  await window.said("Read conflict.txt");
+  await (await window.chat()).locator(".tool[data-status='completed']:has-text('Read conflict.txt')").waitFor();
   await window.goto(2, 2);
   await window.focusEditor();
   await window.page.keyboard.type("YY");
