@@ -1,6 +1,8 @@
 //! The tree keeps its shape: imports point down, files and functions stay small, texts and code
 //! name each other. Works on the files that git knows, on text alone.
 
+#[path = "tidy/clients.rs"]
+mod clients;
 #[path = "tidy/conformance.rs"]
 mod conformance;
 #[path = "tidy/cycles.rs"]
