@@ -7,6 +7,7 @@ local FILES = {
   ["a.txt"] = "one\ntwo\nthree\n",
   ["src/parser.txt"] = "eins\nzwei\n",
   ["src/printer.txt"] = "x\n",
+  ["src/two words.txt"] = "deux\nmots\n",
   ["shot.png"] = PNG,
 }
 
@@ -53,6 +54,24 @@ story("files are completed after @, and the prompt attaches them", function()
   assert(sent:find("two\\nthree", 1, true) and not sent:find("one\\ntwo", 1, true), "the lines are attached: " .. sent)
   ada:sees("[src/parser.txt]")
   ada:sees("[a.txt:2-3]")
+  ada:stop()
+  said.stop()
+end)
+
+story("a name with spaces is completed with backslashes, and the prompt attaches the file", function()
+  local ada, said = begin("spaces")
+  ada:command("Interline ask")
+  ada:sees("<C-s> sends")
+  ada:keys("read @src/two")
+  ada:sees("src/two words.txt")
+  ada:keys("\14\25")
+  ada:sees("read @src/two\\ words.txt")
+  ada:keys(", and @src/two\\ words.txt:2\19")
+  ada:turns_end(1)
+  local sent = request(said, 1)
+  assert(sent:find("deux\\nmots", 1, true), "the file is attached: " .. sent)
+  ada:sees("[src/two words.txt]")
+  ada:sees("[src/two words.txt:2]")
   ada:stop()
   said.stop()
 end)

@@ -149,6 +149,47 @@ story("a session is copied and another one deleted", function()
   said.stop()
 end)
 
+--- A page that the server opens: the user agrees there, and the browser goes back.
+local BROWSER = [[
+  _G.pages = {}
+  vim.ui.open = function(page)
+    table.insert(_G.pages, page)
+    return vim.system({ "python3", "-c", "import sys, urllib.request as u; u.urlopen(sys.argv[1])", page })
+  end
+]]
+
+story("an MCP server is logged in to in the browser, and its tools are there", function()
+  local script = vim.env.INTERLINE_PLUGIN .. "/../../tests/fixtures/mcp/login.py"
+  local ports
+  local job = vim.fn.jobstart({ "python3", script, "good", vim.fn.tempname() }, {
+    on_stdout = function(_, data)
+      ports = ports or data[1]
+    end,
+  })
+  await("the MCP server's ports", function()
+    return ports ~= nil and ports:find("%d")
+  end)
+  local said = model.start(answer("Hello.", "Here."))
+  local ada = begin("login", said)
+  ada:lua(BROWSER)
+  local url = ("http://127.0.0.1:%s/mcp"):format(ports:match("%d+"))
+  ada:lua("vim.g.interline = vim.tbl_deep_extend('force', vim.g.interline, { settings = { mcpServers = { docs = { url = ..., waitMs = 20000 } } } })", url)
+  ada:command("Interline restart")
+  ada:command("Interline ask hello")
+  ada:turns_end(1)
+  ada:command("Interline mcp login")
+  ada:sees("docs (needsLogin)")
+  ada:keys("1\r")
+  ada:sees("logged in to docs")
+  same(1, #ada:lua("return _G.pages"))
+  ada:command("Interline ask what tools?")
+  ada:turns_end(2)
+  assert(vim.json.encode(said.requests[2]):find("echo", 1, true), "its tool is offered")
+  vim.fn.jobstop(job)
+  ada:stop()
+  said.stop()
+end)
+
 story("a login of an MCP server names what is wrong", function()
   local said = model.start({})
   local ada = begin("mcp", said)

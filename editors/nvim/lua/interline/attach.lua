@@ -65,6 +65,11 @@ function M.text(input)
   return table.concat(texts, "\n")
 end
 
+--- A name as it is written after `@`.
+function M.escape(name)
+  return (name:gsub(" ", "\\ "))
+end
+
 --- The parts that the text does not name, which an edited prompt keeps.
 function M.kept(input)
   return vim.tbl_filter(function(part)
@@ -115,6 +120,15 @@ local function exists(path)
   return stat and stat.type == "file" or not stat and vim.fn.bufloaded(path) == 1
 end
 
+--- Words of a text; a space after a backslash belongs to its word.
+local function words_of(text)
+  local words = {}
+  for word in text:gsub("\\ ", "\1"):gmatch("%S+") do
+    table.insert(words, (word:gsub("\1", " ")))
+  end
+  return words
+end
+
 --- The file that a word with `@` names, and the lines.
 local function mentioned(word, root)
   local name = word:match("^%(?@(.+)$")
@@ -149,7 +163,7 @@ end
 --- @param server interline.Server
 local function mentions(server, text)
   local parts, seen, problem = {}, {}, nil
-  for word in text:gmatch("%S+") do
+  for _, word in ipairs(words_of(text)) do
     local path, lines = mentioned(word, server.root)
     if path and not seen[word] then
       seen[word] = true
@@ -272,10 +286,9 @@ function M.mention(path, root)
   local full = vim.fs.normalize(vim.fn.fnamemodify(path, ":p"))
   if not exists(full) then
     return nil, "it is not a file"
-  elseif full:find("%s") then
-    return nil, "its name contains a space"
   end
-  return "@" .. (vim.startswith(full, root .. "/") and full:sub(#root + 2) or full)
+  local name = vim.startswith(full, root .. "/") and full:sub(#root + 2) or full
+  return "@" .. M.escape(name)
 end
 
 return M

@@ -101,6 +101,7 @@ local function handlers(server)
     ["interline/session/didChange"] = with(events.session),
     ["interline/status/didChange"] = with(require("interline.bar").ask_trust),
     ["interline/review/didChange"] = with(require("interline.marks").changed),
+    ["window/showDocument"] = with(require("interline.mcp").show_document),
     ["workspace/applyEdit"] = with(require("interline.edit").workspace),
     ["interline/edit/apply"] = with(require("interline.edit").apply),
     ["interline/approval/request"] = with(require("interline.approvals").request),

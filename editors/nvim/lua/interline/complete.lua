@@ -6,6 +6,9 @@ local config = require("interline.config")
 
 local M = {}
 
+--- Names of one folder.
+local MOST = 100
+
 local KINDS = { file = 17, folder = 19, skill = 3, mcpPrompt = 3, argument = 5, value = 12 }
 
 --- Completion plugins that show the items automatically themselves.
@@ -21,16 +24,43 @@ local function before(buffer, position, encoding)
   return text, columns.from_bytes(text, #text, encoding), columns.from_bytes(head, #head, encoding)
 end
 
-local function items_of(result, position, offset)
+--- The path after the last `@`, in which a space follows a backslash, and its bytes in the text.
+local function path_at_end(text)
+  local path = text:gsub("\\ ", "\1"):match("@(%S*)$")
+  if path then
+    local escaped = path:gsub("\1", "\\ ")
+    return (path:gsub("\1", " ")), #escaped
+  end
+end
+
+--- Names with spaces in the folder of a path, which the server leaves out: it completes words.
+local function with_spaces(root, path)
+  local folder, base = path:match("^(.*/)([^/]*)$")
+  folder, base = folder or "", (base or path):lower()
   local items = {}
-  for _, each in ipairs(result.items) do
-    local start = { line = position.line, character = math.max(each.start - offset, 0) }
+  for name, kind in vim.fs.dir(root .. "/" .. folder) do
+    local fits = not vim.startswith(name, ".") and vim.startswith(name:lower(), base)
+    if fits and (folder .. name):find("%s") and #items < MOST then
+      local is_folder = kind == "directory"
+      table.insert(items, { label = folder .. name .. (is_folder and "/" or ""), kind = is_folder and "folder" or "file" })
+    end
+  end
+  return items
+end
+
+--- @param rows table[] of the server, and names with spaces
+--- @param start integer column of the completed word
+local function items_of(rows, position, start)
+  local items = {}
+  for _, each in ipairs(rows) do
+    local is_name = each.kind == "file" or each.kind == "folder"
+    local text = is_name and require("interline.attach").escape(each.label) or each.label
     table.insert(items, {
       label = each.label,
-      filterText = each.label,
+      filterText = text,
       kind = KINDS[each.kind] or 1,
       detail = type(each.detail) == "string" and each.detail or nil,
-      textEdit = { range = { start = start, ["end"] = position }, newText = each.label },
+      textEdit = { range = { start = { line = position.line, character = start }, ["end"] = position }, newText = text },
     })
   end
   return { isIncomplete = true, items = items }
@@ -45,11 +75,19 @@ local function complete(buffer, root, position, callback)
   end
   local encoding = client.encoding(server)
   local text, offset, head = before(buffer, position, encoding)
+  local path, bytes = path_at_end(text)
+  local names = path and with_spaces(root, path) or {}
+  local start = path and position.character - columns.from_bytes(text:sub(-bytes), bytes, encoding) or 0
+  if path and path:find(" ") then
+    return callback(nil, items_of(names, position, start))
+  end
   local params = { sessionId = server.session, text = text, offset = offset }
   client.request(server, "interline/input/complete", params, function(result)
-    callback(nil, items_of(result, position, head))
+    local first = not path and result.items[1]
+    start = first and math.max(first.start - head, 0) or start
+    callback(nil, items_of(vim.list_extend(result.items, names), position, start))
   end, function()
-    callback(nil, { isIncomplete = true, items = {} })
+    callback(nil, items_of(names, position, start))
   end)
 end
 
@@ -104,7 +142,7 @@ local function automatically(buffer)
     callback = function()
       local row, column = unpack(vim.api.nvim_win_get_cursor(0))
       local text = vim.api.nvim_get_current_line():sub(1, column)
-      local word = text:match("@%S*$") or row == 1 and text:match("^/%S*$")
+      local word = path_at_end(text) or row == 1 and text:match("^/%S*$")
       if word and vim.fn.pumvisible() == 0 then
         if vim.lsp.completion and vim.lsp.completion.get then
           vim.lsp.completion.get()

@@ -12,6 +12,9 @@ local HELP = {
   "<CR>  on a call: its arguments, output and diff; on a file or a",
   "      changed file: open it; on \"files changed\": quickfix list",
   "gf    open the file under the cursor, or of the line's call",
+  "gy    yank the code block under the cursor",
+  "gp    put it below the cursor of the file's window",
+  "ga    apply it to the file that it is for, after a preview",
   "e     edit the prompt above the cursor and send it again",
   "F     continue in a copy of the session up to that prompt's answer",
   "K     keep the turn's changes (on \"files changed\" or a file)",
@@ -227,6 +230,11 @@ function M.chat(chat)
   map("gf", "open the file under the cursor", function()
     go_to_file(chat)
   end)
+  for key, run in pairs({ gy = "yank", gp = "put", ga = "apply" }) do
+    map(key, run .. " the code block", function()
+      require("interline.code")[run](chat)
+    end)
+  end
   map("e", "edit the prompt and send it again", function()
     local prompt = prompt_above(chat)
     if prompt then

@@ -27,6 +27,8 @@ local function choose(server, prompt, fits, callback)
 end
 
 local function log_in(server, name)
+  -- The list of a picker is still on the screen, and a message below it would wait for <Enter>.
+  vim.cmd.redraw()
   say.info(("logging in to %s; the browser opens"):format(name), server)
   local params = { server = name, cwd = vim.uri_from_fname(server.root) }
   client.request(server, "interline/mcp/login", params, function()
@@ -38,6 +40,25 @@ local function log_out(server, name)
   client.request(server, "interline/mcp/logout", { server = name }, function()
     say.info("logged out of " .. name, server)
   end)
+end
+
+--- A program that fails to open a page does so within this time.
+local OPEN_MS = 500
+
+--- `window/showDocument`. Neovim's own handler ends a browser that runs on after two seconds, and
+--- reports that as a failure.
+function M.show_document(_, params, context)
+  if params.external ~= true then
+    return vim.lsp.handlers["window/showDocument"](nil, params, context)
+  end
+  local opened = vim.ui.open(params.uri)
+  if not opened then
+    return { success = false }
+  end
+  local over = vim.wait(OPEN_MS, function()
+    return opened:is_closing()
+  end, 5)
+  return { success = not over or opened:wait().code == 0 }
 end
 
 --- @param name string empty: the user chooses

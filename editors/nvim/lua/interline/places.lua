@@ -103,17 +103,34 @@ local function is_normal(window)
     and (vim.bo[buffer].buftype == "" and not vim.api.nvim_buf_get_name(buffer):match("^interline://"))
 end
 
---- Goes to a window for files: the previous one, another of the tab page, or a new one.
-local function enter_window()
+--- A window for files: the previous one, or another of the tab page.
+--- @return integer?
+function M.window()
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local windows = vim.list_extend({ vim.api.nvim_get_current_win(), previous }, vim.api.nvim_tabpage_list_wins(0))
   for _, window in ipairs(windows) do
     if window ~= 0 and is_normal(window) then
-      return vim.api.nvim_set_current_win(window)
+      return window
     end
   end
-  vim.cmd("topleft vnew")
-  vim.bo.bufhidden = "wipe"
+end
+
+--- Goes to a window for files.
+--- @return boolean there is one
+function M.enter()
+  local window = M.window()
+  if window then
+    vim.api.nvim_set_current_win(window)
+  end
+  return window ~= nil
+end
+
+--- Goes to a window for files, or to a new one.
+local function enter_window()
+  if not M.enter() then
+    vim.cmd("topleft vnew")
+    vim.bo.bufhidden = "wipe"
+  end
 end
 
 --- Opens a location beside the chat, never in its window.
