@@ -360,6 +360,23 @@ pub struct Steering {
     pub input: Vec<Input>,
 }
 
+/// The waits of a session before requests are sent again, sub-agents included. Receivers are those
+/// that wait now.
+#[derive(Debug, Default)]
+pub struct RetryWaits(tokio::sync::watch::Sender<()>);
+
+impl RetryWaits {
+    /// A wait that [`Self::end`] ends from now on.
+    pub fn begin(&self) -> tokio::sync::watch::Receiver<()> {
+        self.0.subscribe()
+    }
+
+    /// Ends all waits. Whether there was one.
+    pub fn end(&self) -> bool {
+        self.0.send(()).is_ok()
+    }
+}
+
 /// A session's live state, shared by its task, its turns and their tools. Each part has its own
 /// lock, which is held for one closure or one copy only.
 #[derive(Debug)]
@@ -372,6 +389,8 @@ pub struct SessionState {
     pub background: Arc<Background>,
     /// Changes that wait for the user's decisions.
     pub proposals: Arc<Proposals>,
+    /// Ends the waits before requests are sent again.
+    pub retries: Arc<RetryWaits>,
 }
 
 impl SessionState {
@@ -382,6 +401,15 @@ impl SessionState {
             seen: Arc::default(),
             background: Arc::default(),
             proposals: Arc::default(),
+            retries: Arc::default(),
+        }
+    }
+
+    /// The state of a sub-agent: its waits end with those of its parent.
+    pub fn of_child(&self, settings: Settings) -> Self {
+        Self {
+            retries: self.retries.clone(),
+            ..Self::new(settings, Conversation::default())
         }
     }
 

@@ -28,7 +28,7 @@ pub use reply_marks::{Demand, Signal};
 pub use request::Effort;
 pub use request::{ModelFacts, Request, SystemBlock};
 pub use tool::{Mode, Tier, ToolFacts, ToolSpec};
-pub use usage::{Price, Rates, Spent, Usage};
+pub use usage::{ContextUse, Price, Rates, Spent, Usage};
 
 /// Receives a running turn's events. The implementor numbers, logs and distributes them
 /// (`session/fanout.rs`); an emitter never blocks.

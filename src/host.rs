@@ -432,10 +432,14 @@ pub struct SessionChange {
     pub state: String,
     pub mode: crate::conversation::Mode,
     pub model: String,
+    /// All tokens that the session used so far, added up.
     pub tokens: u64,
     /// US dollars; absent unless the price of every request is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Absent while no model can be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<crate::conversation::ContextUse>,
 }
 
 /// The host before a client is attached: it shows nothing and answers no question.

@@ -77,14 +77,6 @@ impl Door {
             .files
             .then(|| ClientFiles::new(self.peer.clone(), Arc::clone(&self.workspace)));
         let host = Arc::new(AcpHost::new(client, self.peer.clone(), files));
-        let facts = Arc::downgrade(&sessions);
-        let settings = config.clone();
-        host.set_sizes(move |model| {
-            let sessions = facts.upgrade()?;
-            let providers = &sessions.shared().providers;
-            let model = providers.resolve(&settings, Some(model)).ok()?;
-            Some(model.facts.context)
-        });
         // Every client shows pictures and links in the agent's messages.
         let shows = ["images", "fileSend"].map(|fact| (fact.to_owned(), Value::Bool(true)));
         sessions.shared().declare(shows.into_iter());

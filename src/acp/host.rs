@@ -1,7 +1,7 @@
 //! The ACP client as the core's [`Host`]: sends events as updates, asks for permission, and
 //! hands files to `acp/files.rs`. Sends and asks; decides nothing.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -24,16 +24,12 @@ use crate::session::Sessions;
 use crate::session::export::admitted;
 use crate::workspace::{Encoding, Located, Uri};
 
-type Sizes = Box<dyn Fn(&str) -> Option<u64> + Send + Sync>;
-
 /// The client of this process.
 pub struct AcpHost {
     client: Client,
     peer: Peer,
     files: Option<Arc<ClientFiles>>,
     turns: Turns,
-    /// The context window of a model.
-    sizes: OnceLock<Sizes>,
     sessions: RwLock<Weak<Sessions>>,
 }
 
@@ -45,17 +41,12 @@ impl AcpHost {
             peer,
             files: files.map(Arc::new),
             turns: Turns::default(),
-            sizes: OnceLock::new(),
             sessions: RwLock::default(),
         }
     }
 
     pub fn turns(&self) -> &Turns {
         &self.turns
-    }
-
-    pub fn set_sizes(&self, sizes: impl Fn(&str) -> Option<u64> + Send + Sync + 'static) {
-        let _ = self.sizes.set(Box::new(sizes));
     }
 
     /// The sessions whose models the options list.
@@ -114,14 +105,10 @@ impl AcpHost {
 
     fn send(&self, session: &SessionId, event: &Event, replayed: bool) {
         let updates = self.turns.with(session, |known| {
-            let wanted = matches!(event, Event::Usage { .. }) && !replayed;
-            let sizes = self.sizes.get().filter(|_| wanted);
-            let size = sizes.and_then(|sizes| sizes(&known.shown.model));
             let context = Context {
                 cwd: &known.cwd,
                 replayed,
                 notices: self.client.notices,
-                size,
                 cost: known.cost,
             };
             known.shown.updates(event, &context)

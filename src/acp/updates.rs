@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::plan::{Todo, TodoStatus};
 use crate::conversation::{
-    CompactionStatus, Event, Input, ItemId, Mode, Spent, ToolItem, ToolStatus,
+    CompactionStatus, ContextUse, Event, Input, ItemId, Mode, Spent, ToolItem, ToolStatus,
 };
 use crate::edit::unified_diff::by_file;
 use crate::prompt::fence;
@@ -19,8 +19,6 @@ use crate::workspace::Uri;
 pub struct Shown {
     calls: HashSet<ItemId>,
     streamed: HashSet<ItemId>,
-    /// The model of the running step.
-    pub model: String,
 }
 
 /// The context of an event.
@@ -30,8 +28,6 @@ pub struct Context<'a> {
     pub replayed: bool,
     /// The client shows notices.
     pub notices: bool,
-    /// The context window of the running model.
-    pub size: Option<u64>,
     /// The cost of the earlier turns.
     pub cost: Option<f64>,
 }
@@ -67,13 +63,11 @@ impl Shown {
             }
             Event::ToolCall(item) => vec![self.call(item, context.cwd)],
             Event::Plan { todos, .. } => vec![plan(todos)],
-            Event::Usage { usage, step } => {
-                usage_update(usage, step, context).into_iter().collect()
-            }
-            Event::Step { model, .. } => {
-                self.model.clone_from(model);
-                Vec::new()
-            }
+            Event::Usage {
+                usage,
+                context: Some(now),
+                ..
+            } if !context.replayed => vec![usage_update(usage, *now, context)],
             Event::Retry { reason, in_ms } => {
                 let text = format!("{reason} Retrying in {} s.", in_ms.div_ceil(1000));
                 vec![notice(&text, "agent_thought_chunk", as_notice)]
@@ -260,18 +254,17 @@ fn plan(todos: &[Todo]) -> Value {
     json!({ "sessionUpdate": "plan", "entries": entries })
 }
 
-/// What fills the context now: the last step's tokens, not a sum.
-fn usage_update(turn: &Spent, step: &Spent, context: &Context<'_>) -> Option<Value> {
-    let size = context.size?;
+/// What fills the context now, and what the session cost.
+fn usage_update(turn: &Spent, now: ContextUse, context: &Context<'_>) -> Value {
     let mut update = json!({
         "sessionUpdate": "usage_update",
-        "used": step.total(),
-        "size": size,
+        "used": now.used,
+        "size": now.window,
     });
     if let (Some(before), Some(now)) = (context.cost, turn.cost) {
         update["cost"] = json!({ "amount": before + now, "currency": "USD" });
     }
-    Some(update)
+    update
 }
 
 /// The mode changed.

@@ -81,12 +81,16 @@ pub async fn run(cx: &TurnEnv, request: &Request, spent: &mut Spent) -> StepEnd 
         let Some(delay) = retry::delay(&error, attempt, seed(cx)) else {
             return StepEnd::Failed(error, partial);
         };
+        let mut hurried = cx.state.retries.begin();
         cx.sink.emit(Event::Retry {
             reason: error.failure().message.clone(),
             in_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
         });
-        if !sleep(cx, delay).await {
-            return StepEnd::Cancelled(partial);
+        tokio::select! {
+            () = tokio::time::sleep(delay) => {}
+            // The user does not want to wait.
+            _ = hurried.changed() => {}
+            () = cx.cancel.cancelled() => return StepEnd::Cancelled(partial),
         }
     }
 }
@@ -101,13 +105,6 @@ fn spend(cx: &TurnEnv, usage: Usage, failed: bool, spent: &mut Spent) {
 /// A number that differs between clients and turns.
 fn seed(cx: &TurnEnv) -> u64 {
     u64::from(crc32fast::hash(cx.turn.as_str().as_bytes()))
-}
-
-async fn sleep(cx: &TurnEnv, delay: Duration) -> bool {
-    tokio::select! {
-        () = tokio::time::sleep(delay) => true,
-        () = cx.cancel.cancelled() => false,
-    }
 }
 
 async fn stream(

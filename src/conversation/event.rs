@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::plan::Todo;
 use super::reply_marks::Signal;
-use super::{Failure, Input, ItemId, SessionId, Spent, TurnId};
+use super::{ContextUse, Failure, Input, ItemId, SessionId, Spent, TurnId};
 
 /// One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`,
 /// `toolCall`) are authoritative: a client may ignore every delta.
@@ -64,6 +64,9 @@ pub enum Event {
         /// Of the step that just ended, including its failed attempts.
         #[serde(default)]
         step: Spent,
+        /// After this step; absent for a sub-agent's request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<ContextUse>,
     },
     Step {
         n: u32,

@@ -63,6 +63,17 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
+/// How full the model's context window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ContextUse {
+    /// Tokens of the conversation: the provider's last count, and an estimate of what was added
+    /// since.
+    pub used: u64,
+    /// The most that the model can read.
+    pub window: u64,
+}
+
 /// Token prices of a model: US dollars per million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -20,7 +20,7 @@ use crate::host::{
 use crate::session::{
     ConfigureSession, DecideHunks, DecidedHunks, HunkState, ListHunks, ListSessions, NewSession,
     OpenSession, OpenedSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn,
-    SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status,
+    SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status, TestedAuth,
 };
 
 /// `initialize.capabilities.experimental.interline`: what the client can do for us.
@@ -174,6 +174,13 @@ pub struct CancelledTurns {
     pub cancelled: Vec<TurnId>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RetriedTurn {
+    /// A request was waiting to be sent again, and is sent now.
+    pub retried: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -260,6 +267,16 @@ pub struct Completion {
 pub struct SetAuth {
     pub provider: String,
     pub secret: String,
+}
+
+/// A provider whose key to test.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TestAuth {
+    pub provider: String,
+    /// The key to test, which is not kept; absent: the one that requests would use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
 }
 
 /// An MCP server of a folder.
@@ -532,7 +549,7 @@ const fn server_request<P: Wire, R: Wire>(name: &'static str, built: bool) -> Me
 use Direction::{ClientNotification, ServerNotification};
 
 /// Every method of ours, in the order of protocol.md.
-pub const METHODS: [Method; 42] = [
+pub const METHODS: [Method; 44] = [
     client_request::<NewSession, SessionInfo>("interline/session/new", true),
     client_request::<ConfigureSession, SessionInfo>("interline/session/configure", true),
     client_request::<ListSessions, SessionList>("interline/session/list", true),
@@ -546,6 +563,7 @@ pub const METHODS: [Method; 42] = [
     client_request::<StartTurn, StartedTurn>("interline/turn/start", true),
     client_request::<SteerTurn, TurnRef>("interline/turn/steer", true),
     client_request::<CancelTurn, CancelledTurns>("interline/turn/cancel", true),
+    client_request::<SessionRef, RetriedTurn>("interline/turn/retry", true),
     client_request::<DequeueTurn, DequeuedTurn>("interline/turn/dequeue", true),
     client_request::<RevertTurn, RevertedTurn>("interline/turn/revert", true),
     client_request::<ListHunks, HunkList>("interline/review/list", true),
@@ -554,6 +572,7 @@ pub const METHODS: [Method; 42] = [
     client_request::<CompleteInput, Completions>("interline/input/complete", true),
     client_request::<SetTrust, Nothing>("interline/trust/set", true),
     client_request::<SetAuth, Nothing>("interline/auth/set", true),
+    client_request::<TestAuth, TestedAuth>("interline/auth/test", true),
     client_request::<McpServerRef, Nothing>("interline/mcp/login", true),
     client_request::<McpServerRef, Nothing>("interline/mcp/logout", true),
     client_request::<Nothing, Status>("interline/status", true),

@@ -11,14 +11,14 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use crate::config::{Config, ProviderConfig};
-use crate::conversation::request::Effort;
+use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Failure, FailureKind, ModelFacts};
 use crate::env::Env;
 
 use super::Provider;
 use super::anthropic::{self, Anthropic};
 use super::gemini::{self, Gemini};
-use super::keys::Keys;
+use super::keys::{Keys, needs_key};
 use super::models::Models;
 use super::openai;
 use super::openai_chat::OpenAiChat;
@@ -29,6 +29,9 @@ use super::replay::Replay;
 /// Built-in names. The default is the first of [`DEFAULT_ORDER`] that has a key.
 const NAMES: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
 const DEFAULT_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
+
+/// Most output tokens of the request that tests a key: the least that all providers accept.
+const TEST_TOKENS: u64 = 16;
 
 /// A model that is ready for requests.
 #[derive(Clone)]
@@ -142,6 +145,49 @@ impl Providers {
             recording.hide(&secret);
         }
         self.keys.set(provider, secret);
+    }
+
+    /// The provider of a model that [`Self::models`] lists, whether it has a key or needs none, and
+    /// the model's context window if that is known.
+    pub fn details(&self, config: &Config, name: &str) -> (String, bool, Option<u64>) {
+        let known = config.model_aliases.get(name).map_or(name, String::as_str);
+        let (provider, id) = match known.split_once('/') {
+            Some(("replay", _)) => return ("replay".to_owned(), true, None),
+            Some(parts) => parts,
+            None => return (String::new(), self.has_key(config), None),
+        };
+        let own = config.providers.get(provider).cloned().unwrap_or_default();
+        let ready = self.keys.has(provider, &own) || !needs_key(provider, &own);
+        let user = self.user_models().unwrap_or_default();
+        let facts = Models::facts(&user, id);
+        let window = facts.known.then_some(facts.context);
+        (provider.to_owned(), ready, window)
+    }
+
+    /// The provider's default model for one short request, with `secret` as its key, which is not
+    /// kept.
+    pub fn to_test(
+        &self,
+        config: &Config,
+        provider: &str,
+        secret: Option<String>,
+    ) -> Result<Model, Failure> {
+        let mut model = self.of_provider(config, provider, "default")?;
+        model.facts = Arc::new(ModelFacts {
+            max_output: TEST_TOKENS,
+            thinking: Thinking::None,
+            ..ModelFacts::clone(&model.facts)
+        });
+        if let Some(secret) = secret {
+            if let Some(recording) = self.recording.get() {
+                recording.hide(&secret);
+            }
+            let keys = Keys::new(self.env.clone());
+            keys.set(provider, secret);
+            let own = config.providers.get(provider).cloned().unwrap_or_default();
+            model.provider = self.adapter(provider, &own, Arc::new(keys))?;
+        }
+        Ok(model)
     }
 
     fn user_models(&self) -> Result<Models, Failure> {
@@ -272,16 +318,8 @@ impl Providers {
         {
             return Ok(Arc::clone(provider));
         }
-        let base = self.base_url(name, config)?;
-        let keys = Arc::clone(&self.keys);
-        let env = self.env.clone();
+        let provider = self.adapter(name, config, Arc::clone(&self.keys))?;
         let api = config.api.as_deref().unwrap_or(name);
-        let provider: Arc<dyn Provider> = match api {
-            "gemini" => Arc::new(Gemini::new(name, &base, config, keys, env)?),
-            "openai" => Arc::new(OpenAiResponses::new(name, &base, config, keys, env)?),
-            "openai-chat" => Arc::new(OpenAiChat::new(name, &base, config, keys, env)?),
-            _ => Arc::new(Anthropic::new(name, &base, config, keys, env)?),
-        };
         let provider = match self.recording.get() {
             Some(recording) => {
                 Arc::new(Recorded::new(provider, api, recording.clone())) as Arc<dyn Provider>
@@ -290,6 +328,22 @@ impl Providers {
         };
         made.insert(name.to_owned(), (config.clone(), Arc::clone(&provider)));
         Ok(provider)
+    }
+
+    fn adapter(
+        &self,
+        name: &str,
+        config: &ProviderConfig,
+        keys: Arc<Keys>,
+    ) -> Result<Arc<dyn Provider>, Failure> {
+        let base = self.base_url(name, config)?;
+        let env = self.env.clone();
+        Ok(match config.api.as_deref().unwrap_or(name) {
+            "gemini" => Arc::new(Gemini::new(name, &base, config, keys, env)?),
+            "openai" => Arc::new(OpenAiResponses::new(name, &base, config, keys, env)?),
+            "openai-chat" => Arc::new(OpenAiChat::new(name, &base, config, keys, env)?),
+            _ => Arc::new(Anthropic::new(name, &base, config, keys, env)?),
+        })
     }
 
     /// The configured address, or the variable's, or the provider's own. A provider that the user

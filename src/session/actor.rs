@@ -515,6 +515,11 @@ impl Actor {
         Ok(self.info())
     }
 
+    /// Ends the running turn's waits before requests are sent again. Whether there was one.
+    pub fn retry_now(&self) -> bool {
+        self.state.retries.end()
+    }
+
     /// What a preview is made from.
     pub fn preview_source(&self) -> preview::From {
         let news = ended_notices(&self.state.background, &self.parts.shared.texts);
@@ -541,6 +546,7 @@ impl Actor {
             layout: self.parts.layout.name.clone(),
             agent: settings.agent.clone(),
             folders: self.parts.folders.clone(),
+            context: self.context_use(),
         }
     }
 
@@ -599,6 +605,7 @@ impl Actor {
             model: info.model,
             tokens: spent.total(),
             cost: spent.cost,
+            context: info.context,
         });
     }
 

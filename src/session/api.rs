@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::conversation::event::{Envelope, Origin};
 use crate::conversation::request::Effort;
 use crate::conversation::{
-    EditorContext, Input, ItemId, Mode, Segment, SessionId, ToolSpec, TurnId,
+    ContextUse, EditorContext, Failure, Input, ItemId, Mode, Segment, SessionId, ToolSpec, TurnId,
 };
 pub use crate::mcp::{McpPrompt, McpResource, McpServer};
 use crate::prompt::SegmentRow;
@@ -43,6 +43,9 @@ pub struct SessionInfo {
     pub layout: String,
     pub agent: Option<String>,
     pub folders: Vec<String>,
+    /// Absent while no model can be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextUse>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -378,6 +381,7 @@ pub struct PromptPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Changed>,
     pub tokens: TokenCount,
+    pub context: PreviewContext,
     /// The conversation is compacted before such a turn begins, so that its request differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<PreviewCompaction>,
@@ -438,6 +442,20 @@ pub struct Changed {
     pub byte: usize,
 }
 
+/// What fills the context window; all but the window is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PreviewContext {
+    /// The most that the model can read.
+    pub window: u64,
+    pub system: u64,
+    pub tools: u64,
+    /// The messages so far.
+    pub conversation: u64,
+    /// The next message: the prompt, its attachments and the tail.
+    pub prompt: u64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenCount {
@@ -465,6 +483,44 @@ pub enum TrustDecision {
     Untrust,
 }
 
+/// Whether a provider accepts a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TestedAuth {
+    pub outcome: KeyOutcome,
+    /// The model that was asked.
+    pub model: String,
+    /// Why it is not `accepted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum KeyOutcome {
+    /// The provider began to answer.
+    Accepted,
+    /// The key is missing, wrong or may not be used for this.
+    Refused,
+    /// Something else failed, so that nothing is known about the key.
+    Unknown,
+}
+
+/// A model of `Status::models`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ModelRow {
+    pub name: String,
+    /// Empty if there is no such provider.
+    pub provider: String,
+    /// There is a key, or none is needed.
+    pub ready: bool,
+    /// The size of its context window in tokens, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+}
+
 /// The answer of `interline/status`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -472,6 +528,8 @@ pub enum TrustDecision {
 pub struct Status {
     pub version: String,
     pub models: Vec<String>,
+    /// The same models, with what a picker shows.
+    pub model_details: Vec<ModelRow>,
     pub modes: Vec<String>,
     pub layouts: Vec<String>,
     pub sessions: Vec<SessionRow>,

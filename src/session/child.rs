@@ -12,7 +12,7 @@ use super::agents::{self, By};
 use super::fanout::{Fanout, Seq};
 use super::store::{Header, Log, StoreError};
 use crate::agent::turn::{self, TurnEnd};
-use crate::agent::{Conversation, SessionState, Settings, TurnEnv};
+use crate::agent::{Settings, TurnEnv};
 use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
@@ -86,6 +86,7 @@ impl Recorder for ChildRecorder {
                 self.parent.sink.emit(Event::Usage {
                     usage: self.parent.budget.spent(),
                     step: Spent::default(),
+                    context: None,
                 });
             }
             _ => {}
@@ -249,7 +250,7 @@ impl Children {
             session,
             turn,
             model,
-            state: Arc::new(SessionState::new(settings, Conversation::default())),
+            state: Arc::new(parent.state.of_child(settings)),
             above: Some(parent.state.clone()),
             parent: Some(parent.session.clone()),
             delegate: None,

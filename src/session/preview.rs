@@ -8,12 +8,13 @@ use serde_json::Value;
 
 use super::agents::{self, By};
 use super::api::{
-    Changed, PendingEntry, PreviewCompaction, PreviewEpoch, PreviewProblem, PreviewPrompt,
-    PreviewRequest, PromptPreview, TokenCount,
+    Changed, PendingEntry, PreviewCompaction, PreviewContext, PreviewEpoch, PreviewProblem,
+    PreviewPrompt, PreviewRequest, PromptPreview, TokenCount,
 };
 use super::layouts::load_layout;
 use super::routing::Own;
-use crate::agent::compact::{self, cut::Numbers};
+use crate::agent::compact;
+use crate::agent::compact::cut::{Numbers, weight};
 use crate::agent::request::compose;
 use crate::agent::request::context::RequestContext;
 use crate::agent::request::draft;
@@ -100,6 +101,7 @@ fn preview(
     let body = context.model.provider.body(&request);
     let epoch = epoch(&draft);
     let tokens = tokens(context, &draft, body.bytes.len());
+    let filled = filled(context, &draft, tokens.count);
     let changed = (since && draft.new_epoch.is_some())
         .then(|| changed(context, &draft.assembled.rows, &body.bytes))
         .flatten();
@@ -125,6 +127,7 @@ fn preview(
         epoch,
         changed,
         tokens,
+        context: filled,
         compaction: compaction(context),
         request: PreviewRequest {
             provider: context.model.provider.name().to_owned(),
@@ -284,6 +287,28 @@ fn tokens(context: &RequestContext, draft: &draft::Draft, bytes: usize) -> Token
     TokenCount {
         count,
         exact: false,
+    }
+}
+
+/// The parts of `count`: what is left after the others is the conversation.
+fn filled(context: &RequestContext, draft: &draft::Draft, count: u64) -> PreviewContext {
+    let bytes = |text: &String| text.len();
+    let system = draft.baseline.system.iter().map(|block| bytes(&block.text));
+    let tools = serde_json::to_string(&draft.baseline.tools);
+    let system = estimated_tokens(system.sum());
+    let tools = estimated_tokens(tools.as_ref().map_or(0, bytes));
+    let prompt = weight(&draft.message);
+    let others = system.saturating_add(tools).saturating_add(prompt);
+    let conversation = match context.conversation.messages.is_empty() {
+        true => 0,
+        false => count.saturating_sub(others),
+    };
+    PreviewContext {
+        window: context.model.facts.context,
+        system,
+        tools,
+        conversation,
+        prompt,
     }
 }
 

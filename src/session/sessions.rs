@@ -4,6 +4,7 @@
 mod create;
 mod current;
 mod fork;
+mod keys;
 mod open;
 mod servers;
 mod status;
@@ -241,6 +242,11 @@ impl Sessions {
         self.handle(id)?.ask(|actor| actor.cancel(turn)).await?
     }
 
+    /// Ends the wait before a failed request is sent again. Whether one was waiting.
+    pub async fn retry_now(&self, id: &SessionId) -> Result<bool, Failure> {
+        self.handle(id)?.ask(|actor| actor.retry_now()).await
+    }
+
     /// Removes a queued turn; returns its input.
     pub async fn dequeue(&self, id: &SessionId, turn: &TurnId) -> Result<Vec<Input>, Failure> {
         let turn = turn.clone();
@@ -329,10 +335,6 @@ impl Sessions {
             }
         }
         self.shared.providers.record(recording);
-    }
-
-    pub fn set_secret(&self, provider: &str, secret: String) {
-        self.shared.providers.set_secret(provider, secret);
     }
 
     /// Cancels everything and writes the logs; at most `limit`.

@@ -1,6 +1,6 @@
 //! Failures of providers.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::editor::Editor;
 use crate::editor::turn::Turn;
@@ -28,6 +28,102 @@ fn a_rate_limit_is_waited_out_and_the_turn_continues() {
     );
     assert_eq!(turn.text(), "ok");
     assert_eq!(model.request(0).raw, model.request(1).raw);
+}
+
+#[test]
+fn a_wait_for_a_retry_ends_when_the_client_asks() {
+    let model = Model::plays(vec![Reply::rate_limited("55"), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = json!({ "sessionId": editor.session() });
+    let turn = editor.prompt("go");
+    editor.wait_event("the wait", |event| event["type"] == "retry");
+    let retried = editor.request("interline/turn/retry", session.clone());
+    assert_eq!(retried["retried"], true);
+    let limit = std::time::Duration::from_secs(30);
+    let turn = editor.wait_for_turn(&turn, limit);
+    assert_eq!(turn.text(), "ok");
+    let retried = editor.request("interline/turn/retry", session);
+    assert_eq!(retried["retried"], false, "nothing waits any more");
+}
+
+#[test]
+fn a_key_is_tested_with_the_provider_and_not_kept() {
+    let model = Model::plays(vec![
+        Reply::text("OK"),
+        Reply::unauthorized(),
+        Reply::rate_limited("9"),
+    ]);
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model).var("ANTHROPIC_API_KEY", "");
+    let mut editor = launch.start();
+    let mut test = |secret: Value| {
+        let params = json!({ "provider": "anthropic", "secret": secret });
+        editor.request("interline/auth/test", params)
+    };
+    assert_eq!(test(json!(crate::fixture::KEY))["outcome"], "accepted");
+    let refused = test(json!(crate::fixture::KEY));
+    assert_eq!(refused["outcome"], "refused", "{refused}");
+    assert_eq!(refused["error"]["kind"], "auth");
+    let unknown = test(json!(crate::fixture::KEY));
+    assert_eq!(unknown["outcome"], "unknown", "{unknown}");
+    assert_eq!(test(Value::Null)["outcome"], "refused", "it was not kept");
+    assert_eq!(model.count(), 3);
+    assert_eq!(ready(&mut editor, "anthropic"), false);
+}
+
+/// Whether the models of a provider have a key.
+fn ready(editor: &mut Editor, provider: &str) -> Value {
+    let status = editor.request("interline/status", json!({}));
+    let rows = status["modelDetails"].as_array().expect("rows");
+    assert_eq!(
+        rows.len(),
+        status["models"].as_array().expect("names").len()
+    );
+    let row = rows.iter().find(|row| row["provider"] == provider);
+    row.expect("a model of the provider")["ready"].clone()
+}
+
+#[test]
+fn the_list_of_models_says_which_have_a_key() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    assert_eq!(ready(&mut editor, "anthropic"), true);
+    assert_eq!(ready(&mut editor, "gemini"), false);
+    let key = json!({ "provider": "gemini", "secret": "a-key" });
+    editor.request("interline/auth/set", key);
+    editor.until("news of the status", |editor| {
+        editor.note("interline/status/didChange", |_| true)
+    });
+    assert_eq!(ready(&mut editor, "gemini"), true);
+}
+
+#[test]
+fn the_context_window_is_reported_next_to_the_tokens_in_it() {
+    let model = Model::plays(vec![Reply::text("ok").counting(30_000)]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let made = editor.request("interline/session/new", json!({}));
+    let window = &made["context"]["window"];
+    assert!(window.as_u64() > Some(100_000), "{made}");
+    assert_eq!(made["context"]["used"], 0);
+    let turn = editor.run("hi");
+    let context = &turn.of("usage")[0]["context"];
+    assert_eq!(&context["window"], window);
+    assert!(context["used"].as_u64() >= Some(30_000), "{context}");
+    let change = |note: &Value| note["state"] == "idle" && note["context"] == *context;
+    editor.until("the session's news", |editor| {
+        editor.note("interline/session/didChange", change)
+    });
+    let session = editor.session();
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    let preview = editor.preview(&json!({ "sessionId": session, "input": input }));
+    let parts = &preview["context"];
+    assert_eq!(&parts["window"], window);
+    for part in ["system", "tools", "conversation", "prompt"] {
+        assert!(parts[part].as_u64() > Some(0), "{part}: {parts}");
+    }
 }
 
 #[test]

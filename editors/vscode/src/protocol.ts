@@ -28,9 +28,12 @@ export interface SessionInfo {
   layout: string;
   agent?: string | null;
   folders: string[];
+  context?: ContextUse | null;
 }
 /** One conversation; also the name of its log file. */
 export type SessionId = string;
+/** How full the model's context window is. */
+export interface ContextUse { used: number; window: number }
 export interface ConfigureSession {
   sessionId: SessionId;
   model?: string | null;
@@ -96,7 +99,7 @@ export type Event =
   | { type: "toolInputDelta"; itemId: ItemId; text: string }
   | { type: "toolOutputDelta"; itemId: ItemId; text: string }
   | { type: "plan"; itemId: ItemId; todos: Todo[] }
-  | { type: "usage"; usage: Spent; step?: Spent }
+  | { type: "usage"; usage: Spent; step?: Spent; context?: ContextUse | null }
   | { type: "step"; n: number; model: string }
   | { type: "retry"; reason: string; inMs: number }
   | { type: "notice"; text: string }
@@ -202,6 +205,7 @@ export interface SteerTurn { sessionId: SessionId; turnId: TurnId; input: Input[
 export interface TurnRef { turnId: TurnId }
 export interface CancelTurn { sessionId: SessionId; turnId?: TurnId | null }
 export interface CancelledTurns { cancelled: TurnId[] }
+export interface RetriedTurn { retried: boolean }
 export interface DequeueTurn { sessionId: SessionId; turnId: TurnId }
 export interface DequeuedTurn { input: Input[] }
 export interface RevertTurn {
@@ -274,6 +278,7 @@ export interface PromptPreview {
   epoch: PreviewEpoch;
   changed?: Changed | null;
   tokens: TokenCount;
+  context: PreviewContext;
   compaction?: PreviewCompaction | null;
   problems?: PreviewProblem[];
 }
@@ -301,6 +306,14 @@ export interface PendingEntry { about: string; source: string; text: string }
 export interface PreviewEpoch { id: string; reason: string }
 export interface Changed { segmentId: string; byte: number }
 export interface TokenCount { count: number; exact: boolean }
+/** What fills the context window; all but the window is estimated. */
+export interface PreviewContext {
+  window: number;
+  system: number;
+  tools: number;
+  conversation: number;
+  prompt: number;
+}
 /** Why the conversation is due for compaction. */
 export interface PreviewCompaction { tokens: number; threshold: number }
 export interface PreviewProblem { source: string; reason: string }
@@ -325,12 +338,18 @@ export interface SetTrust {
 export type TrustDecision = "trust" | "untrust";
 /** A key from the editor's secret store; held in memory only. */
 export interface SetAuth { provider: string; secret: string }
+/** A provider whose key to test. */
+export interface TestAuth { provider: string; secret?: string | null }
+/** Whether a provider accepts a key. */
+export interface TestedAuth { outcome: KeyOutcome; model: string; error?: Failure | null }
+export type KeyOutcome = "accepted" | "refused" | "unknown";
 /** An MCP server of a folder. */
 export interface McpServerRef { server: string; cwd?: string | null }
 /** The answer of `interline/status`. */
 export interface Status {
   version?: string;
   models?: string[];
+  modelDetails?: ModelRow[];
   modes?: string[];
   layouts?: string[];
   sessions?: SessionRow[];
@@ -341,6 +360,8 @@ export interface Status {
   ignoredSettings?: IgnoredSetting[];
   trust?: Record<string, boolean>;
 }
+/** A model of `Status::models`. */
+export interface ModelRow { name: string; provider: string; ready: boolean; window?: number | null }
 export interface DocumentStatus {
   uri: string;
   version: number;
@@ -410,6 +431,7 @@ export interface SessionChange {
   model: string;
   tokens: number;
   cost?: number | null;
+  context?: ContextUse | null;
 }
 export interface ReviewChange { uris: string[] }
 /** `interline/workspace/didChangeOnDisk`: open documents that the client should reload. */
@@ -567,6 +589,7 @@ export interface ClientRequests {
   "interline/turn/start": { params: StartTurn; result: StartedTurn };
   "interline/turn/steer": { params: SteerTurn; result: TurnRef };
   "interline/turn/cancel": { params: CancelTurn; result: CancelledTurns };
+  "interline/turn/retry": { params: SessionRef; result: RetriedTurn };
   "interline/turn/dequeue": { params: DequeueTurn; result: DequeuedTurn };
   "interline/turn/revert": { params: RevertTurn; result: RevertedTurn };
   "interline/review/list": { params: ListHunks; result: HunkList };
@@ -575,6 +598,7 @@ export interface ClientRequests {
   "interline/input/complete": { params: CompleteInput; result: Completions };
   "interline/trust/set": { params: SetTrust; result: Nothing };
   "interline/auth/set": { params: SetAuth; result: Nothing };
+  "interline/auth/test": { params: TestAuth; result: TestedAuth };
   "interline/mcp/login": { params: McpServerRef; result: Nothing };
   "interline/mcp/logout": { params: McpServerRef; result: Nothing };
   "interline/status": { params: Nothing; result: Status };

@@ -8,7 +8,6 @@ fn context(cwd: &Path) -> Context<'_> {
         cwd,
         replayed: false,
         notices: false,
-        size: None,
         cost: None,
     }
 }
@@ -130,23 +129,28 @@ fn the_context_is_what_the_last_step_filled_and_the_cost_is_the_session_s() {
         spent.add(usage, Some(cost));
         spent
     };
-    let event = Event::Usage {
+    let event = |context| Event::Usage {
         usage: spent(900, 0.25),
         step: spent(500, 0.0),
+        context,
+    };
+    let now = ContextUse {
+        used: 500,
+        window: 1000,
     };
     let cwd = Path::new("/w");
     let known = Context {
-        size: Some(1000),
         cost: Some(0.5),
         ..context(cwd)
     };
-    let update = &Shown::default().updates(&event, &known)[0];
+    let update = &Shown::default().updates(&event(Some(now)), &known)[0];
     assert_eq!(
         (&update["used"], &update["size"]),
         (&json!(500), &json!(1000))
     );
     assert_eq!(update["cost"], json!({ "amount": 0.75, "currency": "USD" }));
-    assert!(Shown::default().updates(&event, &context(cwd)).is_empty());
+    let none = event(None);
+    assert!(Shown::default().updates(&none, &known).is_empty());
 }
 
 #[test]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::problems::Problems;
-use crate::agent::TurnEnv;
 use crate::agent::calls::Call;
 use crate::agent::request::context::RequestContext;
 use crate::agent::request::{facts, mcp_tools};
+use crate::agent::{TurnEnv, compact};
 use crate::conversation::{
-    Block, Entry, EpochId, Event, Failure, FileChange, Input, Message, Segment, Spent, TurnId,
-    TurnStop,
+    Block, ContextUse, Entry, EpochId, Event, Failure, FileChange, Input, Message, Segment, Spent,
+    TurnId, TurnStop,
 };
 use crate::env::tasks;
 use crate::workspace::Revision;
@@ -170,6 +170,10 @@ impl Turn<'_> {
         self.cx.sink.emit(Event::Usage {
             usage: self.usage,
             step: *step,
+            context: Some(ContextUse {
+                used: self.cx.with_conversation(|it| compact::total(it)),
+                window: self.cx.model.facts.context,
+            }),
         });
     }
 

@@ -1,4 +1,4 @@
-//! `interline/trust/set` with its commands, and `interline/auth/set`.
+//! `interline/trust/set` with its commands, and `interline/auth/…`.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::conversation::{Failure, FailureKind};
 use crate::host::Host as _;
 use crate::lsp::door::Door;
-use crate::lsp::ext::{Nothing, SetAuth};
+use crate::lsp::ext::{Nothing, SetAuth, TestAuth};
 use crate::lsp::handlers::arguments::Args;
-use crate::session::{SetTrust, TrustDecision};
+use crate::session::{SetTrust, TestedAuth, TrustDecision};
 
 pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> {
     if params.folder.is_none() && params.file.is_none() {
@@ -26,7 +26,13 @@ pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> 
 
 pub async fn auth(door: Arc<Door>, params: SetAuth) -> Result<Nothing, Failure> {
     door.sessions()?.set_secret(&params.provider, params.secret);
+    door.host()?.status_changed();
     Ok(Nothing {})
+}
+
+pub async fn test(door: Arc<Door>, params: TestAuth) -> Result<TestedAuth, Failure> {
+    let sessions = door.sessions()?;
+    sessions.test_key(&params.provider, params.secret).await
 }
 
 /// `interline.trust`.

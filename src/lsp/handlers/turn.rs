@@ -8,7 +8,10 @@ use crate::conversation::Failure;
 use crate::conversation::event::Origin;
 use crate::env::tasks;
 use crate::lsp::door::Door;
-use crate::lsp::ext::{CancelTurn, CancelledTurns, DequeueTurn, DequeuedTurn, SteerTurn, TurnRef};
+use crate::lsp::ext::{
+    CancelTurn, CancelledTurns, DequeueTurn, DequeuedTurn, RetriedTurn, SessionRef, SteerTurn,
+    TurnRef,
+};
 use crate::lsp::params::CancelProgress;
 use crate::session::{RevertTurn, RevertedTurn, StartTurn, StartedTurn};
 
@@ -31,6 +34,11 @@ pub async fn cancel(door: Arc<Door>, params: CancelTurn) -> Result<CancelledTurn
     let sessions = door.sessions()?;
     let cancelled = sessions.cancel(&params.session_id, params.turn_id).await?;
     Ok(CancelledTurns { cancelled })
+}
+
+pub async fn retry(door: Arc<Door>, params: SessionRef) -> Result<RetriedTurn, Failure> {
+    let retried = door.sessions()?.retry_now(&params.session_id).await?;
+    Ok(RetriedTurn { retried })
 }
 
 pub async fn dequeue(door: Arc<Door>, params: DequeueTurn) -> Result<DequeuedTurn, Failure> {

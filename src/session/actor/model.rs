@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{Actor, Own};
+use crate::agent::compact;
 use crate::config::Config;
-use crate::conversation::{Event, Failure, Mode};
+use crate::conversation::{ContextUse, Event, Failure, Mode};
 use crate::provider::Model;
 
 /// A model, and what it was resolved from.
@@ -86,6 +87,15 @@ impl Actor {
                 .model()
                 .map_or_else(|_| self.unrouted(), |model| model.name),
         }
+    }
+
+    /// How full the context window of the next turn's model is.
+    pub(super) fn context_use(&self) -> Option<ContextUse> {
+        let model = self.model().ok()?;
+        Some(ContextUse {
+            used: self.state.with_conversation(|it| compact::total(it)),
+            window: model.facts.context,
+        })
     }
 
     /// Applies the user's choice; an empty name returns to the settings.

@@ -37,9 +37,15 @@
 ---@field layout string
 ---@field agent? string|vim.NIL
 ---@field folders string[]
+---@field context? interline.ContextUse|vim.NIL Absent while no model can be used.
 
 --- One conversation; also the name of its log file.
 ---@alias interline.SessionId string
+
+--- How full the model's context window is.
+---@class interline.ContextUse
+---@field used integer
+---@field window integer The most that the model can read.
 
 ---@class interline.ConfigureSession
 ---@field sessionId interline.SessionId
@@ -190,6 +196,7 @@
 ---@field type "usage"
 ---@field usage interline.Spent Of the turn so far.
 ---@field step? interline.Spent Of the step that just ended, including its failed attempts.
+---@field context? interline.ContextUse|vim.NIL After this step; absent for a sub-agent's request.
 ---@class interline.Event.step
 ---@field type "step"
 ---@field n integer
@@ -367,6 +374,9 @@
 ---@class interline.CancelledTurns
 ---@field cancelled interline.TurnId[]
 
+---@class interline.RetriedTurn
+---@field retried boolean A request was waiting to be sent again, and is sent now.
+
 ---@class interline.DequeueTurn
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
@@ -467,6 +477,7 @@
 ---@field epoch interline.PreviewEpoch
 ---@field changed? interline.Changed|vim.NIL
 ---@field tokens interline.TokenCount
+---@field context interline.PreviewContext
 ---@field compaction? interline.PreviewCompaction|vim.NIL
 ---@field problems? interline.PreviewProblem[]
 
@@ -516,6 +527,14 @@
 ---@field count integer
 ---@field exact boolean False: estimated.
 
+--- What fills the context window; all but the window is estimated.
+---@class interline.PreviewContext
+---@field window integer The most that the model can read.
+---@field system integer
+---@field tools integer
+---@field conversation integer The messages so far.
+---@field prompt integer The next message: the prompt, its attachments and the tail.
+
 --- Why the conversation is due for compaction.
 ---@class interline.PreviewCompaction
 ---@field tokens integer With the prompt; estimated.
@@ -556,6 +575,19 @@
 ---@field provider string
 ---@field secret string
 
+--- A provider whose key to test.
+---@class interline.TestAuth
+---@field provider string
+---@field secret? string|vim.NIL
+
+--- Whether a provider accepts a key.
+---@class interline.TestedAuth
+---@field outcome interline.KeyOutcome
+---@field model string The model that was asked.
+---@field error? interline.Failure|vim.NIL Why it is not `accepted`.
+
+---@alias interline.KeyOutcome "accepted"|"refused"|"unknown"
+
 --- An MCP server of a folder.
 ---@class interline.McpServerRef
 ---@field server string
@@ -565,6 +597,7 @@
 ---@class interline.Status
 ---@field version? string
 ---@field models? string[]
+---@field modelDetails? interline.ModelRow[] The same models, with what a picker shows.
 ---@field modes? string[]
 ---@field layouts? string[]
 ---@field sessions? interline.SessionRow[]
@@ -574,6 +607,13 @@
 ---@field policy? table<string, any> Setting → value and its source.
 ---@field ignoredSettings? interline.IgnoredSetting[] Ignored settings, with the reason.
 ---@field trust? table<string, boolean> Folder → trusted.
+
+--- A model of `Status::models`.
+---@class interline.ModelRow
+---@field name string
+---@field provider string Empty if there is no such provider.
+---@field ready boolean There is a key, or none is needed.
+---@field window? integer|vim.NIL The size of its context window in tokens, if known.
 
 ---@class interline.DocumentStatus
 ---@field uri string
@@ -667,8 +707,9 @@
 ---@field state string
 ---@field mode interline.Mode
 ---@field model string
----@field tokens integer
+---@field tokens integer All tokens that the session used so far, added up.
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
+---@field context? interline.ContextUse|vim.NIL Absent while no model can be used.
 
 ---@class interline.ReviewChange
 ---@field uris string[]
