@@ -383,6 +383,30 @@ story("an answer that was interrupted is replaced by the next try, and the retry
   said.stop()
 end)
 
+story("a request that waits for its next try is sent now by <CR> on its line", function()
+  local refusals = 0
+  local said = model.start({
+    function(reply)
+      reply:say("Here it is.")
+    end,
+  }, nil, function()
+    refusals = refusals + 1
+    return refusals == 1 and 60
+  end)
+  local ada = begin("retry-now", said)
+  ada:command("Interline ask go")
+  ada:sees("> <CR> retries now")
+  ada:keep("37-retry-now")
+  go_to(ada, "<CR> retries now")
+  ada:keys("\r")
+  chat_has(ada, "Here it is.")
+  ada:turns_end(1)
+  ada:command("Interline retry")
+  ada:sees("nothing waits to be sent again")
+  ada:stop()
+  said.stop()
+end)
+
 story("the transcript of a sub-agent is behind its call", function()
   local said = model.start({
     function(reply)

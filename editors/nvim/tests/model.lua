@@ -124,15 +124,23 @@ local function serve(model, socket)
       write(socket, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
       return
     end
+    local seconds = model.refuses and model.refuses()
+    if seconds then
+      -- A rate limit, which ends after this time.
+      local refused = '{"type":"error","error":{"type":"rate_limit_error","message":"too many requests"}}'
+      local lines = { "HTTP/1.1 429 Too Many Requests", "retry-after: " .. seconds, "content-length: " .. #refused, "", refused }
+      return write(socket, table.concat(lines, "\r\n"))
+    end
     answer(model, socket, vim.json.decode(rest))
   end))
 end
 
 --- @param steps fun(reply: table)[]
 --- @param counts? table<integer, integer> what a request counts in tokens
+--- @param refuses? fun(): integer? seconds after which a refused request may be sent again
 --- @return Model
-function M.start(steps, counts)
-  local model = { steps = steps, requests = {}, counts = counts or {} }
+function M.start(steps, counts, refuses)
+  local model = { steps = steps, requests = {}, counts = counts or {}, refuses = refuses }
   local listener = assert(vim.uv.new_tcp())
   assert(listener:bind("127.0.0.1", 0))
   listener:listen(16, function()

@@ -13,14 +13,15 @@ function M.tokens(count)
   elseif count < 1000000 then
     return ("%dk"):format(math.floor(count / 1000 + 0.5))
   end
-  return ("%.1fM"):format(count / 1000000)
+  return (("%.1fM"):format(count / 1000000):gsub("%.0M", "M"))
 end
 
 --- @class interline.Info
 --- @field state "idle"|"working"|"asks"|"stopped"
 --- @field mode string?
 --- @field model string?
---- @field context integer? tokens of the last request and its answer
+--- @field context integer? tokens that the next request would send
+--- @field window integer? tokens that the model can read
 --- @field cost number? of the session, in US dollars
 --- @field trusted boolean?
 --- @field queued integer prompts that wait
@@ -34,6 +35,7 @@ end
 --- @return interline.Info
 function M.info(server)
   local about = server.about or {}
+  local use = type(about.context) == "table" and about.context or {}
   local state = server.over and "stopped" or server.turn and "working" or "idle"
   if require("interline.approvals").count(server) > 0 or require("interline.questions").count(server) > 0 then
     state = "asks"
@@ -42,7 +44,8 @@ function M.info(server)
     state = state,
     mode = word(about.mode),
     model = word(about.model),
-    context = server.context,
+    context = use.used ~= 0 and use.used or nil,
+    window = use.window,
     cost = type(about.cost) == "number" and about.cost > 0 and about.cost or nil,
     trusted = server.trusted,
     queued = #require("interline.sent").queued(server),
@@ -59,7 +62,8 @@ function M.parts(info)
     table.insert(parts, (info.model:gsub("^[^/]+/", "")))
   end
   if info.context then
-    table.insert(parts, "context " .. M.tokens(info.context))
+    local window = info.window and "/" .. M.tokens(info.window) or ""
+    table.insert(parts, "context " .. M.tokens(info.context) .. window)
   end
   if info.cost then
     table.insert(parts, ("$%.2f"):format(info.cost))

@@ -10,16 +10,28 @@ local MODES = {
   plan = "reads, and writes a plan",
 }
 
-local function rows_of(key, values, current)
-  local rows = {}
+--- The provider of each model that has no key.
+local function without_key(status)
+  local providers = {}
+  for _, model in ipairs(type(status.modelDetails) == "table" and status.modelDetails or {}) do
+    providers[model.name] = not model.ready and model.provider or nil
+  end
+  return providers
+end
+
+local function rows_of(key, values, current, status)
+  local rows, last = {}, {}
+  local keyless = key == "model" and without_key(status) or {}
   for _, value in ipairs(values) do
     local words = (value == current and "● " or "  ") .. value
     if key == "mode" and MODES[value] then
       words = words .. ": " .. MODES[value]
+    elseif keyless[value] then
+      words = words .. " (no key)"
     end
-    table.insert(rows, { value = value, words = words })
+    table.insert(keyless[value] and last or rows, { value = value, words = words, keyless = keyless[value] })
   end
-  return rows
+  return vim.list_extend(rows, last)
 end
 
 local VALUES = {
@@ -42,15 +54,21 @@ function M.pick(key)
   sessions.with(client.start(), function(server)
     client.request(server, "interline/status", vim.empty_dict(), function(status)
       local current = (server.about or {})[key]
-      vim.ui.select(rows_of(key, VALUES[key](status), current), {
+      vim.ui.select(rows_of(key, VALUES[key](status), current, status), {
         prompt = key:sub(1, 1):upper() .. key:sub(2),
         kind = "interline_" .. key,
         format_item = function(row)
           return row.words
         end,
       }, function(row)
-        if row then
-          require("interline.turn").configure({ [key] = row.value })
+        local turn = require("interline.turn")
+        local function choose()
+          turn.configure({ [key] = row.value })
+        end
+        if row and row.keyless then
+          turn.key(row.keyless, choose)
+        elseif row then
+          choose()
         end
       end)
     end)

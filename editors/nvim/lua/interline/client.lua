@@ -18,7 +18,6 @@ local M = {}
 --- @field turn string? the running turn
 --- @field turn_session string? its session
 --- @field about table? what the server says of the session
---- @field context integer? tokens of the last request and its answer
 --- @field trusted boolean? the user trusts the root
 --- @field changed_turn string? the last turn that changed files
 --- @field sent table[]? prompts that have not begun

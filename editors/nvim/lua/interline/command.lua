@@ -70,6 +70,11 @@ local subcommands = {
       require("interline.turn").cancel()
     end,
   },
+  retry = {
+    run = function()
+      require("interline.turn").retry()
+    end,
+  },
   new = {
     run = function()
       require("interline.sessions").new()

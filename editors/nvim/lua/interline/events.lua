@@ -39,14 +39,10 @@ function M.started(server, params)
   announce("InterlineStarted", params)
 end
 
---- Tokens of the context after a step; a step of a sub-agent counts nothing.
+--- The context after a step; a step of a sub-agent has none.
 local function note_context(server, event)
-  local step = event.step
-  if event.type == "compaction" and event.status == "completed" then
-    server.context = event.tokensAfter
-  elseif event.type == "usage" and type(step) == "table" then
-    local sum = step.input + step.cacheRead + step.cacheWrite + step.output
-    server.context = sum > 0 and sum or server.context
+  if event.type == "usage" and type(event.context) == "table" then
+    server.about = vim.tbl_extend("force", server.about or {}, { context = event.context })
   end
 end
 
@@ -60,7 +56,7 @@ function M.event(server, params)
   end
   note_context(server, event)
   transcript.event(chats.of(server), params.turnId, event)
-  if event.type == "usage" or event.type == "compaction" then
+  if event.type == "usage" then
     bar.refresh(server)
   end
 end
@@ -106,7 +102,6 @@ function M.replay(server, items, past)
         server.changed_turn = has_files(body) and item.turnId or server.changed_turn
         transcript.ended(chat, vim.tbl_extend("force", body, { turnId = item.turnId }))
       else
-        note_context(server, body.event)
         transcript.event(chat, item.turnId, body.event)
       end
       server.seq = math.max(server.seq or 0, item.seq)

@@ -152,6 +152,8 @@ local function enter(chat)
   local detail = chat:detail()
   if detail and detail.queue then
     return require("interline.queue").pick()
+  elseif detail and detail.retry then
+    return require("interline.turn").retry()
   elseif detail and detail.more then
     return require("interline.sessions").show_more()
   elseif detail and detail.changes then

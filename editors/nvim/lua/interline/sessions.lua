@@ -14,7 +14,7 @@ M.items = 200
 --- Makes `session` the present one.
 local function enter(server, session, about)
   if server.session ~= session then
-    server.context, server.changed_turn = nil, nil
+    server.changed_turn = nil
   end
   server.session, server.seq = session, 0
   server.about = about

@@ -116,6 +116,20 @@ function M.cancel()
   end)
 end
 
+--- Sends a request that waits for its next try now.
+function M.retry()
+  local server = client.of(client.root())
+  local session = server and (server.turn_session or server.session)
+  if not session then
+    return say.info("nothing waits to be sent again")
+  end
+  client.request(server, "interline/turn/retry", { sessionId = session }, function(result)
+    if not result.retried then
+      say.info("nothing waits to be sent again")
+    end
+  end)
+end
+
 --- Replaces the older part of the conversation with a summary.
 --- @param focus string what the summary must preserve
 function M.compact(focus)
@@ -133,7 +147,8 @@ function M.configure(change)
   sessions.with(client.start(), function(server, session)
     local params = vim.tbl_extend("force", { sessionId = session }, change)
     client.request(server, "interline/session/configure", params, function(result)
-      server.about = vim.tbl_extend("force", server.about or {}, { mode = result.mode, model = result.model })
+      local about = { mode = result.mode, model = result.model, context = result.context }
+      server.about = vim.tbl_extend("force", server.about or {}, about)
       require("interline.events").bar(server)
       local key = next(change)
       say.info(("%s %s from the next turn on"):format(key, result[key] or change[key]), server)
@@ -163,7 +178,8 @@ end
 
 --- Asks for a provider's API key and gives it to the server, which keeps it in memory only.
 --- @param provider string
-function M.key(provider)
+--- @param done? fun()
+function M.key(provider, done)
   local server = client.start()
   if not server then
     return
@@ -175,6 +191,9 @@ function M.key(provider)
   client.request(server, "interline/auth/set", { provider = provider, secret = vim.trim(secret) }, function()
     local words = vim.trim(secret) == "" and "the key of %s is forgotten" or "the key of %s is used until the server ends"
     say.info(words:format(provider), server)
+    if done and vim.trim(secret) ~= "" then
+      done()
+    end
   end)
 end
 
