@@ -1,6 +1,8 @@
 --- `:Interline SUBCOMMAND …`.
 local M = {}
 
+local PROVIDERS = { "anthropic", "openai", "gemini" }
+
 local function ask(busy)
   return function(text, command)
     local lines = command.range > 0 and { command.line1, command.line2 } or nil
@@ -182,12 +184,16 @@ local subcommands = {
   },
   key = {
     run = function(provider)
-      if provider == "" then
-        return usage(":Interline key anthropic|openai|gemini")
+      if provider ~= "" then
+        return require("interline.turn").key(provider)
       end
-      require("interline.turn").key(provider)
+      vim.ui.select(PROVIDERS, { prompt = "API key of", kind = "interline_key" }, function(chosen)
+        if chosen then
+          require("interline.turn").key(chosen)
+        end
+      end)
     end,
-    words = { "anthropic", "openai", "gemini" },
+    words = PROVIDERS,
   },
   mcp = { run = mcp, words = { "login", "logout" } },
   thinking = { run = named("thinking"), words = { "off", "low", "medium", "high" } },

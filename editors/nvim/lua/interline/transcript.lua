@@ -277,7 +277,10 @@ end
 
 local function reason_of(params)
   if type(params.error) == "table" then
-    local hint = params.error.hint
+    local hint, kind = params.error.hint, params.error.kind
+    if kind == "auth" or kind == "noModel" then
+      hint = ":Interline key asks for a key and tests it; `interline login` stores one."
+    end
     return ("> %s%s"):format(params.error.message, type(hint) == "string" and "\n> " .. hint or "")
   end
   return STOPS[params.stopReason] and "> " .. STOPS[params.stopReason]

@@ -176,6 +176,20 @@ function M.trust(decision, done, server)
   end)
 end
 
+--- Says whether the provider accepts its key.
+local function test_key(server, provider)
+  client.request(server, "interline/auth/test", { provider = provider }, function(result)
+    local message = type(result.error) == "table" and result.error.message or ""
+    if result.outcome == "accepted" then
+      say.info(("%s accepts the key"):format(provider), server)
+    elseif result.outcome == "refused" then
+      say.error(message, server)
+    else
+      say.warn(("the key of %s is used, but could not be tested: %s"):format(provider, message), server)
+    end
+  end)
+end
+
 --- Asks for a provider's API key and gives it to the server, which keeps it in memory only.
 --- @param provider string
 --- @param done? fun()
@@ -188,10 +202,13 @@ function M.key(provider, done)
   if not ok then
     return
   end
-  client.request(server, "interline/auth/set", { provider = provider, secret = vim.trim(secret) }, function()
-    local words = vim.trim(secret) == "" and "the key of %s is forgotten" or "the key of %s is used until the server ends"
-    say.info(words:format(provider), server)
-    if done and vim.trim(secret) ~= "" then
+  secret = vim.trim(secret)
+  client.request(server, "interline/auth/set", { provider = provider, secret = secret }, function()
+    if secret == "" then
+      return say.info(("the key of %s is forgotten"):format(provider), server)
+    end
+    test_key(server, provider)
+    if done then
       done()
     end
   end)
