@@ -91,8 +91,12 @@ local function complete(buffer, root, position, callback)
   end)
 end
 
+--- The prompt window's buffer, by root: Neovim keeps one client for all windows of a root.
+--- @type table<string, integer>
+local buffers = {}
+
 --- The language server, as Neovim talks to one.
-local function in_process(root, buffer)
+local function in_process(root)
   return function(dispatchers)
     local closing, id = false, 0
     return {
@@ -107,6 +111,7 @@ local function in_process(root, buffer)
             serverInfo = { name = "interline-prompt" },
           })
         elseif method == "textDocument/completion" then
+          local buffer = buffers[root]
           complete(buffer, root, params.position, function(...)
             -- Neovim's own code fails where the window is closed by then.
             if vim.fn.bufwinid(buffer) ~= -1 then
@@ -182,12 +187,13 @@ function M.attach(buffer, root)
   if not server then
     return
   end
+  buffers[root] = buffer
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.general = capabilities.general or {}
   capabilities.general.positionEncodings = columns.offered
   local id = vim.lsp.start({
     name = "interline-prompt",
-    cmd = in_process(root, buffer),
+    cmd = in_process(root),
     root_dir = root,
     capabilities = capabilities,
     on_attach = function(own, attached)
