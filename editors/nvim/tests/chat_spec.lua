@@ -365,6 +365,9 @@ story("an answer that was interrupted is replaced by the next try, and the retry
       reply.socket:close()
     end,
     function(reply)
+      reply:wait(function()
+        return reply.model.released
+      end)
       reply:say("The complete answer.")
     end,
   })
@@ -375,6 +378,7 @@ story("an answer that was interrupted is replaced by the next try, and the retry
   ada:sees("Retrying in")
   ada:sees_no("Half an ans")
   ada:keep("34-retry")
+  said.released = true
   ada:turns_end(1)
   local shown = chat(ada)
   assert(shown:find("The complete answer.", 1, true) and not shown:find("Retrying", 1, true), shown)

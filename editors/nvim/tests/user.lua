@@ -55,6 +55,7 @@ function M.start(options)
     -- A Neovim that is not where it was built for does not find its parsers.
     vim.list_extend(command, { "--cmd", "set runtimepath+=" .. vim.fn.resolve(unpacked) })
   end
+  vim.list_extend(command, { "--cmd", "set columns=" .. (vim.env.WIDTH or "80") })
   vim.list_extend(command, { "--headless", "--listen", socket })
   vim.list_extend(command, options.args or {})
   -- Two processes, because an unpacked Neovim that starts its own core starts the loader.
@@ -79,9 +80,14 @@ function M.start(options)
 end
 
 --- Opens the terminal, with Neovim's own interface in it: 80 columns and about 24 lines, as a
---- Neovim without a screen is (0.12.4 corrupts its memory when it is resized).
+--- Neovim without a screen is (0.12.4 corrupts its memory when it is resized), or `WIDTH` columns.
 function User:attach(command, home)
   vim.cmd("silent! only!")
+  vim.o.columns = tonumber(vim.env.WIDTH) or 80
+  if vim.api.nvim_win_get_width(0) ~= vim.o.columns then
+    -- A window that was there before keeps its width.
+    vim.cmd("tabnew | tabonly")
+  end
   vim.o.laststatus, vim.o.showtabline = 0, 0
   self.buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_win_set_buf(0, self.buffer)

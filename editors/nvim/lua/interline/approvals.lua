@@ -71,7 +71,7 @@ local function footer(approval)
     if can_trust(approval) then
       table.insert(parts, math.min(2, #parts + 1), "t trust folder")
     end
-    return table.concat(vim.list_extend(parts, { "f reject with feedback", "q later" }), " · ") .. more()
+    return table.concat(vim.list_extend(parts, { "f feedback", "q later" }), " · ") .. more()
   end
   return ":Interline " .. table.concat(vim.list_extend(parts, { "approvals (goes here)" }), " · ") .. more()
 end

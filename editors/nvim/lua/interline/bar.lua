@@ -46,7 +46,8 @@ function M.info(server)
     model = word(about.model),
     context = use.used ~= 0 and use.used or nil,
     window = use.window,
-    cost = type(about.cost) == "number" and about.cost > 0 and about.cost or nil,
+    -- Less than a cent would read as nothing.
+    cost = type(about.cost) == "number" and about.cost >= 0.005 and about.cost or nil,
     trusted = server.trusted,
     queued = #require("interline.sent").queued(server),
     title = word(about.title),

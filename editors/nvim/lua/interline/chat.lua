@@ -387,6 +387,11 @@ local function dress(chat, window)
   drop("trusted")
   drop("idle")
   drop("agent")
+  if vim.fn.strdisplaywidth(table.concat(parts, " · ")) > width then
+    parts = vim.tbl_map(function(part)
+      return (part:gsub("^context ", ""))
+    end, parts)
+  end
   -- Truncated at its end, not at its beginning.
   vim.wo[window][0].winbar = literal(table.concat(parts, " · ")) .. "%<"
   if own then

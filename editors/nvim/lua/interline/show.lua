@@ -78,6 +78,35 @@ local function map(rows, callback)
   return vim.tbl_map(callback, type(rows) == "table" and rows or {})
 end
 
+--- What the session is, a line for each fact.
+local function facts(info)
+  local tokens, lines = require("interline.bar").tokens, {}
+  local function put(words, value)
+    if value then
+      table.insert(lines, ("- %s: %s"):format(words, value))
+    end
+  end
+  put("mode", info.mode)
+  put("model", info.model)
+  local window = info.window and " of " .. tokens(info.window) or ""
+  put("context", info.context and tokens(info.context) .. window .. " tokens")
+  put("cost", info.cost and ("$%.2f"):format(info.cost))
+  put("folder", info.trusted ~= nil and (info.trusted and "trusted" or "untrusted") or nil)
+  return lines
+end
+
+local function model_rows(status)
+  local details = {}
+  for _, each in ipairs(type(status.modelDetails) == "table" and status.modelDetails or {}) do
+    details[each.name] = each
+  end
+  return map(status.models, function(name)
+    local detail = details[name] or {}
+    local window = given(detail.window) and ", " .. require("interline.bar").tokens(detail.window) .. " tokens" or ""
+    return ("- %s%s%s"):format(visible.line(name), window, detail.ready == false and ", no key" or "")
+  end)
+end
+
 --- The answer of `interline/status` in Markdown.
 --- @param server interline.Server
 function M.status(status, server)
@@ -85,12 +114,8 @@ function M.status(status, server)
   local root = server.root
   local lines = { ("# Interline %s in %s"):format(status.version, visible.path(root)), "" }
   table.insert(lines, "- session: " .. (info.title or server.session and "untitled" or "none yet"))
-  vim.list_extend(lines, map(require("interline.bar").parts(info), function(part)
-    return "- " .. part
-  end))
-  section(lines, "Models", map(status.models, function(model)
-    return "- " .. visible.line(model)
-  end))
+  vim.list_extend(lines, facts(info))
+  section(lines, "Models", model_rows(status))
   section(lines, "Open files", map(status.documents, function(document)
     local state = document.state == "open" and "" or ", " .. visible.line(document.state)
     return ("- %s (%s%s)"):format(visible.path(document.uri, root), visible.line(document.file or "open"), state)
