@@ -40,7 +40,7 @@ const SHORT: usize = 4 * 1024;
 pub(super) fn fates(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<Fate> {
     let before = String::from(&sent.before);
     let present = String::from(present);
-    let regions = regions(changes);
+    let regions = widened(&before, &present, regions(changes));
     let mut fates = vec![Fate::Absent; sent.hunks.len()];
     for (region, hunks) in groups(&before, &sent.hunks, &regions) {
         let (Some(old), Some(new)) = (before.get(region.old.clone()), present.get(region.new))
@@ -186,6 +186,36 @@ fn regions(changes: &[Change]) -> Vec<Region> {
         };
         regions.splice(head..=first, [joined]);
         group_start = change.continues.then_some(start);
+    }
+    regions
+}
+
+/// The regions, each widened to every place where the same insertion or deletion could have been
+/// made: a client that reports a difference chooses one of them.
+fn widened(before: &str, present: &str, mut regions: Vec<Region>) -> Vec<Region> {
+    for at in 0..regions.len() {
+        let Region { old, new } = regions[at].clone();
+        let (Some(was), Some(is)) = (before.get(old.clone()), present.get(new.clone())) else {
+            continue;
+        };
+        let same = |(a, b): &(char, char)| a == b;
+        let lead = was.chars().zip(is.chars()).take_while(same);
+        let lead: usize = lead.map(|(c, _)| c.len_utf8()).sum();
+        let trail = was[lead..].chars().rev().zip(is[lead..].chars().rev());
+        let trail: usize = trail.take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let hunk = Hunk {
+            start: old.start + lead,
+            end: old.end - trail,
+            text: is[lead..is.len() - trail].to_owned(),
+        };
+        let (low, high) = slides(before, &hunk);
+        let floor = at.checked_sub(1).map_or(0, |at| regions[at].old.end);
+        let ceiling = regions.get(at + 1).map_or(before.len(), |it| it.old.start);
+        let (low, high) = (low.clamp(floor, old.start), high.clamp(old.end, ceiling));
+        regions[at] = Region {
+            new: new.start - (old.start - low)..new.end + (high - old.end),
+            old: low..high,
+        };
     }
     regions
 }

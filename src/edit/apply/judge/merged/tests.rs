@@ -33,6 +33,16 @@ fn check(before: &str, hunk: (usize, usize, &str), made: &[(usize, &str, &str)],
     assert_eq!(found, [fate], "{present:?}");
 }
 
+/// An editor that indents the new line before it reports both tells one insertion, at one of the
+/// places where it fits.
+#[test]
+fn an_insertion_is_found_where_it_slid_to() {
+    let before = "aa\n \nbb\n";
+    check(before, (3, 3, "xy"), &[(4, "", "xy ")], Fate::Shown);
+    check(before, (3, 3, "xy"), &[(3, "", " xy")], Fate::Shown);
+    check(before, (3, 3, "xy"), &[(4, "", "z ")], Fate::Absent);
+}
+
 /// R36: a slid difference once took such texts for the edited one.
 #[test]
 fn a_line_that_is_still_there_was_not_deleted() {
