@@ -128,12 +128,19 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let removed = hunk.old.lines().map(str::trim);
         let removed = removed.filter(|line| identifies(line, SHORTEST) && !now.contains(line));
         let removed: Vec<&str> = removed.collect();
-        // A copy that was there before proves nothing.
-        let new = |around: &str, beside: &[&str]| {
-            let there = |line: &&str| beside.iter().any(|it| it.contains(line));
-            removed.iter().all(there) && !removed.iter().any(|line| around.contains(line))
+        let count = |lines: &[&str], line: &str| {
+            let lines = lines.iter().filter(|it| it.contains(line));
+            lines.count()
         };
-        !removed.is_empty() && (new(&hunk.lead, &above) || new(&hunk.trail, &below))
+        // A copy that was there before proves nothing.
+        let new = |around: &[&str], beside: &[&str]| {
+            let next = &around[..around.len().min(1)];
+            let there = |line: &&str| count(beside, line) > count(next, line);
+            removed.iter().all(there) && removed.iter().any(|line| count(around, line) == 0)
+        };
+        let lead: Vec<&str> = hunk.lead.split_inclusive('\n').rev().collect();
+        let trail: Vec<&str> = hunk.trail.split_inclusive('\n').collect();
+        !removed.is_empty() && (new(&lead, &above) || new(&trail, &below))
     })
 }
 

@@ -6,6 +6,9 @@ use ropey::Rope;
 use super::Hunk;
 use crate::workspace::{Author, Change};
 
+/// How many non-blank characters make an insertion worth looking for in a larger one.
+const SHORTEST: usize = 3;
+
 /// Why hunks cannot be moved. Nothing is sent then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
@@ -98,7 +101,7 @@ fn word(character: Option<char>) -> bool {
 }
 
 /// Whether `change` inserted what the hunk inserts: an undo that came first. The same insertion has
-/// several places: ` b\n` before ` c` is `b\n ` after its space.
+/// several places: ` b\n` before ` c` is `b\n ` after its space. One change may hold more than it.
 fn repeats(hunk: &Hunk, change: &Change) -> bool {
     let end = change.start + change.removed.len();
     let text = &hunk.text;
@@ -106,12 +109,14 @@ fn repeats(hunk: &Hunk, change: &Change) -> bool {
         let halves = first.get(..by).zip(first.get(by..));
         halves.is_some_and(|(left, right)| then.strip_prefix(right) == Some(left))
     };
-    let inserts = hunk.start == hunk.end && !text.trim().is_empty();
+    let marks = text.chars().filter(|c| !c.is_whitespace()).count();
+    let inserts = hunk.start == hunk.end && marks > 0;
     inserts
-        && text.len() == change.inserted.len()
         && match hunk.start {
             at if at < change.start => same(text, &change.inserted, change.start - at),
             at if at > end => same(&change.inserted, text, at - end),
+            // A difference between texts lacks the line end that stays.
+            _ if marks >= SHORTEST => change.inserted.contains(text.trim()),
             _ => *text == change.inserted,
         }
 }

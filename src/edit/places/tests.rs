@@ -98,6 +98,27 @@ fn what_the_user_undid_by_hand_is_gone() {
     assert_eq!((found.found, found.gone), (Vec::new(), vec![(0, 0)]));
 }
 
+/// After undo or a reload, and typing elsewhere: to insert them again would double them.
+#[test]
+fn deleted_lines_that_are_back_between_equal_lines_are_amended() {
+    let base = "alike();\nfirst();\nalike();\nthird();\nfourth();\nfifth();\nsixth();\n";
+    let without = base.replacen("first();\nalike();\n", "", 1);
+    let edits = turn(&[base, &without]);
+    let amended = |present: &str| {
+        shown(present, &edits)
+            .iter()
+            .all(|(_, _, amended)| *amended)
+    };
+    assert!(amended(&base.replace("sixth", "my_sixth")));
+    assert!(!amended(&without.replace("sixth", "my_sixth")));
+    let alike = base.replace("first", "alike");
+    let edits = turn(&[&alike, &alike.replacen("alike();\n", "", 1)]);
+    let typed = alike
+        .replacen("alike();\n", "", 1)
+        .replace("sixth", "my_sixth");
+    assert_eq!(shown(&typed, &edits), [row("alike();\n", "", false)]);
+}
+
 #[test]
 fn a_created_file_is_one_hunk() {
     assert_eq!(shown(CODE, &turn(&["", CODE])), [row("", CODE, false)]);
