@@ -72,7 +72,7 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
         .enumerate()
         .flat_map(|(at, edit)| (0..edit.hunks.len()).map(move |own| (edits.len() + at, own)));
     let mut gone: Vec<HunkAt> = undone.collect();
-    backward(&mut text, edits, |text, hunk, at, found| {
+    let untouched = backward(&mut text, edits, |text, hunk, at, found| {
         let place = match found {
             Some(start) => Some((start..start + hunk.new.len(), hunk.old.clone(), false)),
             None => between(text, hunk)
@@ -92,7 +92,7 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let (even, mut found): (Vec<_>, Vec<_>) =
         places.partition(|it| present[it.range.clone()] == *it.before);
     for place in &mut found {
-        place.amended |= is_back(present, place, edits);
+        place.amended |= !untouched && is_back(present, place, edits);
     }
     Places {
         found,
@@ -129,7 +129,7 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let removed = removed.filter(|line| identifies(line, SHORTEST) && !now.contains(line));
         let removed: Vec<&str> = removed.collect();
         let count = |lines: &[&str], line: &str| {
-            let lines = lines.iter().filter(|it| it.contains(line));
+            let lines = lines.iter().filter(|it| is_grown(it.trim(), line));
             lines.count()
         };
         // A copy that was there before proves nothing.
@@ -142,6 +142,14 @@ fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
         let trail: Vec<&str> = hunk.trail.split_inclusive('\n').collect();
         !removed.is_empty() && (new(&lead, &above) || new(&trail, &below))
     })
+}
+
+/// Whether `text` is `line`, or a line made of it: the user may have typed into it, not more than
+/// there was.
+fn is_grown(text: &str, line: &str) -> bool {
+    let mut rest = text.chars();
+    let all = line.chars().all(|wanted| rest.any(|c| c == wanted));
+    text.contains(line) || (all && text.len() <= 2 * line.len())
 }
 
 /// A changed part of the text, without the edits that were visited.
@@ -235,14 +243,17 @@ impl Spans {
 }
 
 /// Visits the hunks of `edits`, the last one first, each with the place where its text is as it was
-/// written. `each` reverts it in the text, in which the next one is searched.
+/// written. `each` reverts it in the text, in which the next one is searched. Whether the text is
+/// what these edits alone made.
 fn backward(
     text: &mut String,
     edits: &[Logged],
     mut each: impl FnMut(&mut String, &LoggedHunk, HunkAt, Option<usize>),
-) {
+) -> bool {
+    let mut untouched = true;
     for (number, edit) in edits.iter().enumerate().rev() {
         let exact = sha256(text.as_bytes()) == edit.hash;
+        untouched &= exact;
         for (own, (hunk, start)) in placed(&edit.hunks).enumerate().rev() {
             let here = |at: usize| text.get(at..).is_some_and(|it| it.starts_with(&hunk.new));
             let found = match exact && here(start) {
@@ -252,6 +263,7 @@ fn backward(
             each(text, hunk, (number, own), found);
         }
     }
+    untouched
 }
 
 /// Each hunk with its place in the text after the edit.

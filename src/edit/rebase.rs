@@ -105,20 +105,22 @@ fn word(character: Option<char>) -> bool {
 fn repeats(hunk: &Hunk, change: &Change) -> bool {
     let end = change.start + change.removed.len();
     let text = &hunk.text;
-    let same = |first: &str, then: &str, by: usize| {
-        let halves = first.get(..by).zip(first.get(by..));
-        halves.is_some_and(|(left, right)| then.strip_prefix(right) == Some(left))
+    let inserted = &change.inserted;
+    let turned = |by: usize| Some([text.get(by..)?, text.get(..by)?].concat());
+    let slid = match hunk.start {
+        at if at < change.start => turned(change.start - at),
+        at if at > end => text.len().checked_sub(at - end).and_then(turned),
+        _ => Some(text.clone()),
     };
-    let marks = text.chars().filter(|c| !c.is_whitespace()).count();
-    let inserts = hunk.start == hunk.end && marks > 0;
-    inserts
-        && match hunk.start {
-            at if at < change.start => same(text, &change.inserted, change.start - at),
-            at if at > end => same(&change.inserted, text, at - end),
-            // A difference between texts lacks the line end that stays.
-            _ if marks >= SHORTEST => change.inserted.contains(text.trim()),
-            _ => *text == change.inserted,
-        }
+    let telling = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count() >= SHORTEST;
+    // A difference between texts lacks the line end that stays.
+    let holds = |text: &str, part: &str| telling(part) && text.contains(part.trim());
+    let whole = slid.is_some_and(|it| it == *inserted || holds(inserted, &it));
+    let lines = || {
+        let touches = (change.start..=end).contains(&hunk.start);
+        touches && inserted.contains('\n') && holds(text, inserted)
+    };
+    hunk.start == hunk.end && !text.trim().is_empty() && (whole || lines())
 }
 
 /// The range `start..end` after `change`; `None` if the change touches it.

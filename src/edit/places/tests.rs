@@ -110,6 +110,14 @@ fn deleted_lines_that_are_back_between_equal_lines_are_amended() {
             .all(|(_, _, amended)| *amended)
     };
     assert!(amended(&base.replace("sixth", "my_sixth")));
+    let typed = base.replace("sixth", "my_sixth");
+    assert_eq!(
+        shown(&typed.replace("first()", "first(1)"), &edits)
+            .iter()
+            .map(|it| it.2)
+            .collect::<Vec<_>>(),
+        [true]
+    );
     assert!(!amended(&without.replace("sixth", "my_sixth")));
     let alike = base.replace("first", "alike");
     let edits = turn(&[&alike, &alike.replacen("alike();\n", "", 1)]);

@@ -66,6 +66,10 @@ fn an_insertion_that_the_user_made_too_is_a_conflict() {
     assert!(rebase(&edit, &[change(1, "was", "is\nline")]).is_err());
     assert!(rebase(&edit, &[change(4, "", "line\nnext\n")]).is_err());
     assert!(rebase(&edit, &[change(1, "was", "is\nlin")]).is_ok());
+    assert!(rebase(&edit, &[change(0, "was", "is\nline")]).is_err());
+    let both = [hunk(4, 4, "line\nnext\n")];
+    assert!(rebase(&both, &[change(4, "", "next\n")]).is_err());
+    assert!(rebase(&both, &[change(4, "", "next")]).is_ok());
     // ` b\n` before ` c` is `b\n ` after its space.
     assert!(rebase(&[hunk(5, 5, "b\n ")], &[change(4, "", " b\n")]).is_err());
     assert!(rebase(&[hunk(4, 4, " b\n")], &[change(5, "", "b\n ")]).is_err());
