@@ -225,10 +225,13 @@ impl Stage {
         let mut job = self.scene.planned(plan);
         job.recorder = self.from.log.clone();
         self.world().editing += 1;
+        let restarts = self.world().restarts;
         let word = apply(job).await.log_name();
         self.world().editing += 1;
         self.count(word);
-        if matches!(word, "conflict" | "refused" | "blocked") {
+        // What was undone, and refused for that, may be back since.
+        let same = self.world().restarts == restarts;
+        if same && matches!(word, "conflict" | "refused" | "blocked") {
             self.world().refused(&old, &written);
         }
         self.check();
