@@ -134,6 +134,9 @@ story("an insertion that the user made too is a conflict, wherever its text begi
   same(false, repeats({ 2, 0 }, " b\n", { 1, 0 }, " b\n"))
   same(false, repeats({ 1, 0 }, " b\n", { 1, 0 }, " c\n"))
   same(false, repeats({ 1, 0 }, "\n", { 1, 0 }, "\n"))
+  same(true, repeats({ 1, 0 }, "line\n", { 1, 0 }, "line\nnext\n"))
+  same(true, repeats({ 1, 0 }, "line\nnext\n", { 1, 0 }, "next\n"))
+  same(false, repeats({ 1, 0 }, "line\nnext\n", { 1, 0 }, "next"))
 end)
 
 story("the text of a range is what the edit replaces", function()

@@ -131,10 +131,21 @@ function same(from: Position, a: string, to: Position, b: string): boolean {
   return false;
 }
 
-/** Whether the change inserted what the edit inserts: an undo that came first. */
+/** Whether `part` is in `text`, without the blanks around it, and worth looking for. */
+function holds(text: string, part: string): boolean {
+  return part.replace(/\s/g, "").length >= 3 && text.includes(part.trim());
+}
+
+/**
+ * Whether the change inserted what the edit inserts, more than that, or lines of it: an undo that
+ * came first.
+ */
 function repeats({ start, end }: Range, text: string, change: Change): boolean {
-  if (before(start, end) || !text.trim() || text.length !== change.text.length) return false;
+  if (before(start, end) || !text.trim()) return false;
   const touches = !before(start, change.start) && !before(change.old, start);
+  if (touches && holds(change.text, text)) return true;
+  if (touches && change.text.includes("\n") && holds(text, change.text)) return true;
+  if (text.length !== change.text.length) return false;
   return (touches && text === change.text)
     || same(change.start, change.text, start, text) || same(start, text, change.start, change.text);
 }

@@ -297,15 +297,27 @@ function Log:same(from, a, to, b)
   end
 end
 
---- Whether the change inserted what the edit inserts: an undo that came first.
+--- Whether `part` is in `text`, without the blanks around it, and worth looking for.
+local function holds(text, part)
+  return vim.fn.strcharlen((part:gsub("%s", ""))) >= 3 and text:find(vim.trim(part), 1, true) ~= nil
+end
+
+--- Whether the change inserted what the edit inserts, more than that, or lines of it: an undo that
+--- came first.
 function Log:repeats(first, last, inserted, change)
-  if before(first, last) or not inserted:find("%S") or #inserted ~= #change.text then
+  if before(first, last) or not inserted:find("%S") then
     return false
   end
   local touches = not before(first, change.start) and not before(change.old, first)
-  return touches and inserted == change.text
-    or self:same(change.start, change.text, first, inserted)
-    or self:same(first, inserted, change.start, change.text)
+  local lines = change.text:find("\n") and holds(inserted, change.text)
+  if touches and (inserted == change.text or lines or holds(change.text, inserted)) then
+    return true
+  end
+  return #inserted == #change.text
+    and (
+      self:same(change.start, change.text, first, inserted)
+      or self:same(first, inserted, change.start, change.text)
+    )
 end
 
 --- Whether the change touches the range of an edit within a word, as the server's rule has it: `5`
