@@ -281,13 +281,13 @@ story("the preview shows the segments, with the unsaved AGENTS.md", function()
   assert(shown:find("Only tabs.", 1, true), shown)
 end)
 
-story("an error of the server is shown with its hint", function()
+story("an error about a missing key names the command that asks for one", function()
   local root = project.make({ ["a.txt"] = "one\n" }, {}, { model = "anthropic/claude-opus-5-5" })
   vim.cmd("edit " .. root .. "/a.txt")
   vim.cmd("Interline ask hello")
   await("words about the key", function()
     local words = chat.text() .. vim.inspect(project.notices)
-    return words:find("ANTHROPIC_API_KEY", 1, true) ~= nil
+    return words:find(":Interline key asks for a key", 1, true) ~= nil
   end)
 end)
 
