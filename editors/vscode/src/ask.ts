@@ -14,3 +14,9 @@ export async function ask(sessions: Sessions, given?: Place): Promise<void> {
   const text = given?.text ?? await window.showInputBox({ prompt, ignoreFocusOut: true });
   if (text?.trim()) await sessions.ask(text, about);
 }
+
+/** The place of the cursor, for commands that are about it. */
+export function cursor(): Place {
+  const { document, selection } = window.activeTextEditor ?? {};
+  return document && selection ? { uri: `${document.uri}`, range: wire(selection) } : {};
+}

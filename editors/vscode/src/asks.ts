@@ -65,6 +65,8 @@ export class Asks {
   constructor(
     private readonly chat: Chat, private readonly changed: () => void,
     private readonly proposals: Proposals,
+    /** In which session something is asked, where that is not the one that is shown. */
+    private readonly elsewhere: (sessionId: string) => string | undefined = () => undefined,
   ) {
     chat.said.event((said) => {
       for (const { card, settle, open } of [...this.waiting.values()]) {
@@ -83,7 +85,9 @@ export class Asks {
     const { itemId, subject, hash } = params, edit = subject.kind === "edit" ? subject : undefined;
     const trusts = edit !== undefined && params.reason === UNTRUSTED;
     const opens = edit !== undefined && (edit.files ?? []).length < 2;
-    const card = { ...shows(params), buttons: buttons(params, trusts), opens };
+    const words = shows(params), where = this.elsewhere(params.sessionId);
+    const about = where ? `In the session “${where}”.\n${words.about}` : words.about;
+    const card = { ...words, about, buttons: buttons(params, trusts), opens };
     const open = (): unknown => opens && this.proposals.open(itemId, edit);
     // Without an answer it counts as rejected.
     const answer = await this.ask(itemId, card, token, true, open);

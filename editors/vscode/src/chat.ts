@@ -1,12 +1,12 @@
 // The chat view: what turns say, sent to the webview in batches, so that a flood of events costs
 // neither the editor nor the view more than a few messages a frame.
-import { readFileSync } from "node:fs";
 import { commands, EventEmitter, Uri, window, workspace, type WebviewView } from "vscode";
 import words from "../media/words.json" with { type: "json" };
 import { gathered } from "./gathered.ts";
 import type { ChangedFile, FromView, State, ToView } from "./messages.ts";
 import type { Event, Failure, FileChange, Input, ToolItem, TurnEnded } from "./protocol.ts";
 import * as say from "./say.ts";
+import { page } from "./webview.ts";
 
 /** ms between two batches, and messages in one: what a view does within a frame. */
 const BATCH = 16, MOST = 200;
@@ -85,9 +85,7 @@ export class Chat {
     view.onDidDispose(() => {
       if (this.view === view) this.view = this.sent = undefined;
     });
-    const page = readFileSync(Uri.joinPath(this.root, "media/view.html").fsPath, "utf8");
-    view.webview.html = page.replaceAll("{source}", view.webview.cspSource)
-      .replaceAll("{root}", `${view.webview.asWebviewUri(this.root)}`);
+    view.webview.html = page(this.root, view.webview, "view");
   }
 
   /** Whether what waits can be read now. */

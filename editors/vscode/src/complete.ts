@@ -7,6 +7,7 @@ import type { Attachment, Offer } from "./messages.ts";
 import { gitDiff, problems } from "./prompts.ts";
 import type { Completion } from "./protocol.ts";
 import type { Server } from "./server.ts";
+import { terminal } from "./terminal.ts";
 
 /** Lines of a list, and symbols among them. */
 const MOST = 50, SYMBOLS = 8;
@@ -88,7 +89,7 @@ async function named(word: string, known: Offer[]): Promise<Offer[]> {
   return offers.filter(({ label }) => !known.some((each) => each.label === label));
 }
 
-/** The selection, the problems, what Git has changed: where there are any. */
+/** The selection, the problems, what Git has changed, what a terminal ran: where there are any. */
 async function editor(word: string): Promise<Offer[]> {
   const fits = (name: string): boolean => name.startsWith(word.toLowerCase());
   const offers: Offer[] = [];
@@ -102,6 +103,8 @@ async function editor(word: string): Promise<Offer[]> {
   if (fits("diff") && await gitDiff()) {
     add({ kind: "diff", label: "Git changes" }, "diff", "Changes since the last commit");
   }
+  const ran = fits("terminal") ? terminal() : undefined;
+  if (ran) add({ kind: "terminal", label: `Terminal: ${ran.command}` }, "terminal", ran.command);
   return offers;
 }
 

@@ -1,14 +1,20 @@
 // Wires the features together. Loads and starts nothing that takes time before it returns.
-import { commands, StatusBarAlignment, window, workspace, type ExtensionContext } from "vscode";
-import { ask } from "./ask.ts";
+import {
+  commands, StatusBarAlignment, Uri, window, workspace, type ExtensionContext,
+} from "vscode";
+import { Apply } from "./apply.ts";
+import { ask, cursor } from "./ask.ts";
 import { Asks } from "./asks.ts";
 import { Chat } from "./chat.ts";
+import { commitMessage } from "./commit.ts";
 import { complete } from "./complete.ts";
 import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
 import { facts, model } from "./facts.ts";
 import { exported, history, removeCurrent, rename, transcript } from "./history.ts";
+import { Inline } from "./inline.ts";
 import * as keys from "./keys.ts";
+import { Inspector } from "./inspector.ts";
 import { Languages } from "./languages.ts";
 import type { FromView, Setup } from "./messages.ts";
 import { pages } from "./pages.ts";
@@ -17,10 +23,12 @@ import { dropped } from "./prompts.ts";
 import { proposals } from "./proposals.ts";
 import { COMMANDS, type Status } from "./protocol.ts";
 import { Queries } from "./query.ts";
+import { Quiet } from "./quiet.ts";
 import { Review } from "./review.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { choosePath, keyless } from "./setup.ts";
+import { terminals } from "./terminal.ts";
 import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -44,7 +52,8 @@ export function activate(context: ExtensionContext): void {
     const works = sessions.running.size > 0;
     bar.text = asks.waiting.size > 0 ? "$(bell) Interline asks you"
       : `$(${works ? "loading~spin" : "sparkle"}) ${named}`;
-    chat.last({ kind: "busy", busy: works });
+    chat.last({ kind: "busy", busy: sessions.busy });
+    void sessions.tell();
     chat.badge(asks.waiting.size);
     void commands.executeCommand("setContext", "interline.running", works);
   };
@@ -54,10 +63,18 @@ export function activate(context: ExtensionContext): void {
   server = new Server(output, (client) => {
     // What waited for another server's answer.
     asks.drop();
-    client.onNotification("interline/turn/started", sessions.started);
-    client.onNotification("interline/turn/event", sessions.event);
+    client.onNotification("interline/turn/started", (turn) => {
+      if (!quiet.has(turn)) sessions.started(turn);
+    });
+    client.onNotification("interline/turn/event", (event) => {
+      if (quiet.has(event)) quiet.event(event);
+      else sessions.event(event);
+    });
     client.onNotification("interline/turn/ended", (turn) => {
+      if (quiet.has(turn)) return quiet.ended(turn);
       sessions.ended(turn);
+      inline.ended(turn);
+      void inspector.refresh().catch(tell);
       void review.ended(turn).catch(tell);
     });
     client.onNotification("interline/session/didChange", sessions.turned);
@@ -83,14 +100,20 @@ export function activate(context: ExtensionContext): void {
     chat.note(words, "error");
     void say.warn(words);
   }, (missing) => setup({ missing }));
-  const asks = new Asks(chat, show, proposals(server, subscriptions));
+  const asks = new Asks(chat, show, proposals(server, subscriptions),
+    (id) => sessions.elsewhere(id));
   const shown = follow(server, subscriptions);
   const known = new Languages((found) =>
     server.notify("interline/languages/didChange", { languages: found }), subscriptions);
   const queries = new Queries(known, (found) =>
     server.client?.code2ProtocolConverter.asDiagnosticsSync(found) ?? [], subscriptions);
+  terminals(subscriptions);
   const sessions = new Sessions(server, chat, context.workspaceState, show, shown.flush);
   const review = new Review(server, sessions, chat, subscriptions);
+  const quiet = new Quiet(server);
+  const inspector = new Inspector(context.extensionUri, () => sessions.preview());
+  const apply = new Apply(sessions, subscriptions);
+  const inline = new Inline(sessions, chat, subscriptions);
   Object.assign(bar, { name: "Interline", command: "interline.chat" }).show();
   chat.facts.event((state) => {
     named = say.plain([state.mode, model(state)].filter(Boolean).join(" · ")) || "Interline";
@@ -113,6 +136,17 @@ export function activate(context: ExtensionContext): void {
     window.onDidChangeTextEditorSelection(() => void sessions.tell().catch(tell)),
   );
 
+  const tried = async ({ provider, secret }: FromView & { kind: "key" }): Promise<void> => {
+    const facts = { keyless: true };
+    setup({ ...facts, trial: { testing: true } });
+    const done = keys.test(context, server, quiet, provider, secret);
+    const why = await done.catch((error) => {
+      setup({ ...facts, trial: { testing: false } });
+      throw error;
+    });
+    if (why === undefined) await keyed();
+    else setup({ ...facts, trial: { testing: false, refused: why } });
+  };
   const keyed = async (): Promise<void> =>
     setup({ keyless: await keyless(await server.ready()) });
   let typed = 0;
@@ -134,12 +168,14 @@ export function activate(context: ExtensionContext): void {
       case "dequeue": case "steerQueued": case "editQueued":
         return sessions.dequeue(said.turn, said.kind);
       case "act": return chat.acts.get(said.id)?.();
-      case "cancel": return server.command("interline.cancel");
+      case "cancel": return sessions.cancel();
+      case "tab": return sessions.open(said.id);
+      case "closeTab": return sessions.close(said.id);
       case "open": return places.open(said);
+      case "apply": return apply.show(said);
       case "insert": return places.insert(said.text);
       case "copy": return places.copy(said.text);
-      case "key":
-        return keys.store(context, server, said.provider, said.secret).then(keyed);
+      case "key": return tried(said);
       case "run": return VIEW.includes(said.command) && commands.executeCommand(said.command);
     }
   };
@@ -147,6 +183,11 @@ export function activate(context: ExtensionContext): void {
   // What commands are given comes from keybindings and code actions.
   const table: Record<string, (given?: any) => unknown> = {
     "interline.ask": (given) => ask(sessions, given),
+    "interline.applyCode": () => apply.apply(),
+    "interline.discardCode": () => apply.discard(),
+    "interline.commitMessage": (given) => commitMessage(quiet, sessions.folder(), given),
+    "interline.edit": (given) => inline.ask(given),
+    "interline.doComment": (given) => sessions.forward("interline.doComment", given ?? cursor()),
     "interline.chat": () => commands.executeCommand("interline.chat.focus"),
     "interline.cancel": () => server.command("interline.cancel"),
     "interline.approve": (given) => asks.decide("allowOnce", given?.itemId),
@@ -164,6 +205,7 @@ export function activate(context: ExtensionContext): void {
     "interline.openChanges": (given) => review.open(given),
     "interline.decideTurn": (given) => review.decideTurn(given),
     "interline.newSession": () => sessions.begin().then(() => review.later()),
+    "interline.newTab": () => sessions.begin(true).then(() => review.later()),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
     "interline.agent": (given) => sessions.configure("agent", given?.agent),
@@ -177,8 +219,7 @@ export function activate(context: ExtensionContext): void {
     "interline.untrust": () => server.command("interline.untrust", here()),
     "interline.transcript": async (given) =>
       page("transcript.md", await transcript(server, given.sessionId)),
-    "interline.showPrompt": async () =>
-      page("prompt.md", (await sessions.forward("interline.showPrompt")).text),
+    "interline.showPrompt": () => inspector.show(),
     "interline.status": async () =>
       page("status.json", await server.request("interline/status", {})),
     "interline.setKey": () => keys.ask(context, server).then(keyed),
@@ -192,7 +233,9 @@ export function activate(context: ExtensionContext): void {
     table[name] ??= (given) => chat.reveal().then(() => sessions.forward(name, given));
   }
   for (const [name, run] of Object.entries(table)) {
-    const safely = (given: unknown): unknown => Promise.resolve(given).then(run).catch(tell);
+    // Menus of the editor name its file, which is the active one.
+    const safely = (given: unknown): unknown =>
+      Promise.resolve(given instanceof Uri ? undefined : given).then(run).catch(tell);
     subscriptions.push(commands.registerCommand(name, safely));
   }
   // With a folder the server is started before it is asked, for the code actions; starting a

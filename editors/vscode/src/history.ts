@@ -8,6 +8,7 @@ import type { Sessions } from "./sessions.ts";
 /** Sessions of a list, and ms for which typing is gathered before it is searched for. */
 const MOST = 100, PAUSE = 150;
 const RENAME = { iconPath: new ThemeIcon("edit"), tooltip: "Rename…" };
+const TAB = { iconPath: new ThemeIcon("empty-window"), tooltip: "Open in a Tab" };
 const DELETE = { iconPath: new ThemeIcon("trash"), tooltip: "Delete" };
 
 interface Row extends QuickPickItem { sessionId: string; title: string }
@@ -33,7 +34,7 @@ function row(session: SessionRow, current: string | undefined): Row {
     sessionId, title,
     label: `${here ? "$(check) " : ""}${say.plain(title) || "Untitled"}`,
     description: [ago(updatedAt, new Date()), count, ...states].join(" · "), alwaysShow: true,
-    buttons: here ? [RENAME] : [RENAME, DELETE],
+    buttons: here ? [RENAME] : [TAB, RENAME, DELETE],
   };
 }
 
@@ -59,8 +60,12 @@ export async function history(server: Server, sessions: Sessions): Promise<void>
   };
   pick.onDidChangeValue(again);
   pick.onDidTriggerItemButton(async ({ item, button }) => {
+    if (button === TAB) {
+      pick.hide();
+      return void sessions.open(item.sessionId, true).catch(tell);
+    }
     if (button === RENAME) return void rename(server, item.sessionId, item.title).catch(tell);
-    await remove(server, item).then(list, tell);
+    await remove(server, sessions, item).then(list, tell);
   });
   pick.onDidAccept(() => {
     const [chosen] = pick.selectedItems;
@@ -82,10 +87,12 @@ export async function rename(server: Server, sessionId: string, old = ""): Promi
   if (title?.trim()) await server.request("interline/session/rename", { sessionId, title });
 }
 
-async function remove(server: Server, { sessionId, title }: Row): Promise<void> {
+async function remove(server: Server, sessions: Sessions, row: Row): Promise<void> {
+  const { sessionId, title } = row;
   const words = `delete the session “${title}”? This cannot be undone.`;
   if (!await say.warn(words, "Delete")) return;
   await server.request("interline/session/delete", { sessionId });
+  await sessions.close(sessionId);
 }
 
 /** Opens the conversation as a Markdown document. */

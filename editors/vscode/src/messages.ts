@@ -54,7 +54,7 @@ export interface Tool {
 
 /** What goes with a prompt: a file or a part of it, a text of the editor's, a picture. */
 export interface Attachment {
-  kind: "file" | "selection" | "symbol" | "problems" | "diff" | "image";
+  kind: "file" | "selection" | "symbol" | "problems" | "diff" | "terminal" | "image";
   label: string;
   uri?: string;
   range?: WireRange;
@@ -77,6 +77,15 @@ export interface Offer {
 /** A prompt that waits for its turn. */
 export interface Queued { turn: string; text: string }
 
+/** An open session; `unread`: its turn has ended out of sight. */
+export interface Tab {
+  id: string;
+  title: string;
+  current: boolean;
+  running: boolean;
+  unread: boolean;
+}
+
 /** What is shown of the session beside its conversation. */
 export interface State {
   model: string;
@@ -89,6 +98,8 @@ export interface State {
   cost?: number;
   trusted?: boolean;
   queue: Queued[];
+  /** The open sessions of the folder, where there is more than one. */
+  tabs: Tab[];
   /** The file of the active editor, as a suggestion. */
   active?: Attachment;
   /** Whether there are agents to choose. */
@@ -96,7 +107,13 @@ export interface State {
 }
 
 /** Whether there is a server and a key for it; `missing`: why there is no server. */
-export interface Setup { missing?: string; keyless?: boolean; providers: string[] }
+export interface Setup {
+  missing?: string;
+  keyless?: boolean;
+  providers: string[];
+  /** What became of a key that was given in the view. */
+  trial?: { testing: boolean; refused?: string };
+}
 
 /** What an error offers to do. */
 export type Remedy = "setKey" | "retry";
@@ -135,10 +152,13 @@ export type FromView =
   | { kind: "complete"; n: number; text: string; offset: number }
   | { kind: "dropped"; uris: string[] }
   | { kind: "dequeue" | "steerQueued" | "editQueued"; turn: string }
+  | { kind: "tab" | "closeTab"; id: string }
   | { kind: "answer"; id: string; answer: string; feedback?: string }
   | { kind: "openDiff"; id: string }
   | { kind: "open"; path: string; line?: number; column?: number }
   | { kind: "copy" | "insert"; text: string }
+  /** `path`: the file that the code names. */
+  | { kind: "apply"; text: string; path?: string }
   | { kind: "key"; provider: string; secret: string }
   | { kind: "run"; command: string };
 /** Characters that hide, reorder or look like nothing: the server's table (`src/visible.rs`). */

@@ -1,4 +1,4 @@
-// Virtual documents for reading: the next prompt, the status.
+// Virtual documents for reading: the status, transcripts of sub-agents.
 import { EventEmitter, Uri, window, workspace, type Disposable } from "vscode";
 
 const SCHEME = "interline";

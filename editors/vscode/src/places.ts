@@ -8,7 +8,7 @@ import * as say from "./say.ts";
 const MOST = 20;
 
 /** The file that a path in an answer means: from the folders' roots, or by its end. */
-async function found(path: string): Promise<Uri | undefined> {
+export async function found(path: string): Promise<Uri | undefined> {
   const folders = workspace.workspaceFolders ?? [];
   const uris = isAbsolute(path) ? [Uri.file(path)]
     : folders.map(({ uri }) => Uri.joinPath(uri, path));

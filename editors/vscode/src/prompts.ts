@@ -2,22 +2,31 @@
 import { extensions, languages, Uri, workspace } from "vscode";
 import type { Attachment } from "./messages.ts";
 import type { Completion, Input } from "./protocol.ts";
+import { terminal } from "./terminal.ts";
 
 /** Characters of the editor's own texts, at most. */
 const MOST = 60_000;
 const SEVERITY = ["error", "warning", "information", "hint"];
 
-interface Repository { diff(cached?: boolean): Promise<string> }
+/** A repository of the editor's Git extension: what is used of it. */
+export interface Repository {
+  rootUri: Uri;
+  inputBox: { value: string };
+  ui: { selected: boolean };
+  diff(cached?: boolean): Promise<string>;
+  log(options: { maxEntries: number }): Promise<{ message: string }[]>;
+}
 interface Git { enabled: boolean; getAPI(version: 1): { repositories: Repository[] } }
 
-/** What has changed since the last commit, as the editor's Git extension knows it. */
+/** The repositories that the editor's Git extension has open. */
+export async function repositories(): Promise<Repository[]> {
+  const api = await extensions.getExtension<Git>("vscode.git")?.activate();
+  return api?.enabled ? api.getAPI(1).repositories : [];
+}
+
+/** What has changed since the last commit. */
 export async function gitDiff(): Promise<string> {
-  const git = extensions.getExtension<Git>("vscode.git");
-  if (!git) return "";
-  const api = await git.activate();
-  if (!api.enabled) return "";
-  const { repositories } = api.getAPI(1);
-  const all = repositories.flatMap((each) => [each.diff(true), each.diff()]);
+  const all = (await repositories()).flatMap((each) => [each.diff(true), each.diff()]);
   return (await Promise.all(all)).filter(Boolean).join("\n");
 }
 
@@ -30,12 +39,16 @@ export function problems(): string {
   return lines.join("\n");
 }
 
+const TEXTS = {
+  problems, diff: gitDiff, terminal: () => terminal()?.text ?? "",
+};
+
 async function part({ kind, label, uri, range, ...image }: Attachment): Promise<Input> {
   switch (kind) {
     case "image":
       return { type: "image", mimeType: image.mimeType!, data: image.data! };
-    case "problems": case "diff": {
-      const text = (kind === "diff" ? await gitDiff() : problems()).slice(0, MOST);
+    case "problems": case "diff": case "terminal": {
+      const text = (await TEXTS[kind]()).slice(0, MOST);
       return { type: "resource", uri: `interline:/${kind}`, text, label };
     }
     default: {

@@ -4,20 +4,27 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { Chat } from "./chat.ts";
 import { active } from "./complete.ts";
 import * as context from "./context.ts";
-import type { Attachment, Queued } from "./messages.ts";
+import type { Attachment, Queued, Tab } from "./messages.ts";
 import { pick } from "./pickers.ts";
 import { input as parts } from "./prompts.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
 import { tell, type Server } from "./server.ts";
+import { Tabs } from "./tabs.ts";
 
 /** The argument of commands. */
 export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
-const REMEMBERED = "interline.session ", SHOWN = 1000;
+const REMEMBERED = "interline.session ", OPEN = "interline.tabs ", SHOWN = 1000;
 /** Net changes of turns, and how many of them: the log has sums over their edits. */
 const COUNTS = "interline.counts", COUNTED = 200;
+/** What the prompt of an inline edit says besides the user's words. */
+const CHANGE: wire.Segment = {
+  id: "inline-edit", title: "Inline edit", slot: "tail",
+  body: "The user asks for this change in the editor, at the attached place. Edit the file there, "
+    + "and elsewhere only where the change needs it. Then answer in one sentence.",
+};
 type Counts = [turn: string, files: wire.FileChange[]][];
 /** Failures after which the same prompt can succeed. */
 const PASSING: wire.FailureKind[] = ["network", "overloaded", "rateLimited"];
@@ -41,6 +48,12 @@ export class Sessions {
   /** What was asked in vain: it is in the view's field, without its place. */
   private unsent: wire.Input[] = [];
   private readonly current = new Map<string, Promise<string>>();
+  /** The sessions that are shown, by folder; those in tabs; and of which something is not read. */
+  private readonly shown = new Map<string, string>();
+  private readonly tabs = new Tabs();
+  private readonly unread = new Set<string>();
+  /** The last event of each session that was shown when it was opened. */
+  private readonly replayed = new Map<string, number>();
   private readonly facts = new Map<string, Facts>();
   /** Prompts that wait behind a running turn, by session. */
   private readonly queues = new Map<string, Waiting[]>();
@@ -62,9 +75,30 @@ export class Sessions {
     this.running.set(turn.sessionId, turn);
     this.unqueue(turn.sessionId, turn.turnId);
     this.changed();
+    if (!this.shows(turn)) return;
     this.prompted.delete(turn.turnId);
     this.show(turn);
   };
+
+  /** Whether what a session sends is shown now: it may be in another tab, or known already. */
+  private shows({ sessionId, seq }: { sessionId: string; seq: number }): boolean {
+    return this.visible(sessionId) && seq > (this.replayed.get(sessionId) ?? -1);
+  }
+
+  private visible(sessionId: string): boolean {
+    return [...this.shown.values()].includes(sessionId);
+  }
+
+  /** The title of a session that is in another tab. */
+  elsewhere(sessionId: string): string | undefined {
+    const inTab = this.tabs.of(this.cwd()).includes(sessionId) && !this.visible(sessionId);
+    return inTab ? this.facts.get(sessionId)?.title ?? undefined : undefined;
+  }
+
+  /** Whether a turn runs in a session that is shown. */
+  get busy(): boolean {
+    return [...this.running.keys()].some((id) => this.visible(id));
+  }
 
   /** A prompt, with what its buttons do. */
   private show({ sessionId, turnId, input }: Prompt): void {
@@ -73,7 +107,11 @@ export class Sessions {
     this.chat.started(turnId, input, this.label(sessionId));
   }
 
-  readonly event = ({ sessionId, turnId, event }: wire.TurnEvent): void => {
+  readonly event = (turn: wire.TurnEvent): void => {
+    if (this.shows(turn)) this.take(turn);
+  };
+
+  private take({ sessionId, turnId, event }: Omit<wire.TurnEvent, "seq">): void {
     if (event.type === "userMessage") return this.heard(sessionId, turnId, event.input);
     if (event.type === "usage" && event.step?.input !== undefined) {
       const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = event.step;
@@ -81,7 +119,7 @@ export class Sessions {
       if (used > 0) this.learn(sessionId, { used });
     }
     this.chat.event(event);
-  };
+  }
 
   /** The first input of a turn is its prompt, which is shown; later ones steer it. */
   private heard(sessionId: string, turnId: string, input: wire.Input[]): void {
@@ -97,13 +135,16 @@ export class Sessions {
     this.unqueue(sessionId, turnId);
     this.changed();
     const again = began && error && PASSING.includes(error.kind);
+    const shows = this.shows(turn);
+    if (!shows && this.tabs.of(this.cwd()).includes(sessionId)) this.unread.add(sessionId);
     if (again) this.chat.acts.set(`again ${turnId}`, () => this.start(sessionId, began.input));
-    this.chat.ended(turn, Boolean(again));
+    if (shows) this.chat.ended(turn, Boolean(again));
     const title = this.facts.get(sessionId)?.title || words(began?.input ?? []).slice(0, 60);
     void this.chat.away(`${error ? "the turn failed" : "the turn has ended"}: ${title}`);
     const stopped = turn.stopReason === "maxSteps" || turn.stopReason === "maxTokens";
     const go = (): unknown => this.start(sessionId, [{ type: "text", text: "Continue." }]);
-    if (stopped) this.chat.row(`continue ${turnId}`, "There is more to do.", go, "Continue");
+    const more = "There is more to do.";
+    if (stopped && shows) this.chat.row(`continue ${turnId}`, more, go, "Continue");
     if (error?.kind !== "auth" && error?.kind !== "noModel") return;
     this.giveBack(began?.input ?? []);
     void tell({ message: error.message, data: error });
@@ -135,7 +176,12 @@ export class Sessions {
     const facts = this.facts.get(session ?? "") ?? {};
     const settings = workspace.getConfiguration("interline");
     const agents = Object.keys(settings.get<object>("agents", {}) ?? {}).length > 0;
+    const open = this.tabs.of(this.cwd()), tabs = open.length < 2 ? [] : open.map((id): Tab => ({
+      id, title: this.facts.get(id)?.title || "New session", current: id === session,
+      running: this.running.has(id), unread: this.unread.has(id),
+    }));
     this.chat.state({
+      tabs,
       model: facts.model ?? settings.get("model", ""), mode: facts.mode ?? settings.get("mode", ""),
       title: facts.title ?? "", ...facts.agent && { agent: facts.agent }, agents,
       ...facts.used !== undefined && { used: facts.used },
@@ -157,23 +203,55 @@ export class Sessions {
     return ((uri && workspace.getWorkspaceFolder(uri)) ?? workspace.workspaceFolders?.[0])?.uri;
   }
 
+  private readonly cwd = (uri?: Uri): string => `${this.folder(uri) ?? ""}`;
+
   /** The folder's session; starts one if needed. */
   async of(uri?: Uri): Promise<string> {
     await this.server.ready();
-    const cwd = `${this.folder(uri) ?? ""}`, known = this.current.get(cwd);
+    const cwd = this.cwd(uri), known = this.current.get(cwd);
     if (known) return known;
-    const session = this.fresh(cwd);
+    return this.fresh(cwd);
+  }
+
+  private fresh(cwd: string, tab = false): Promise<string> {
+    const session = this.created(cwd, tab);
     this.current.set(cwd, session);
     session.catch(() => this.current.delete(cwd));
     return session;
   }
 
-  private async fresh(cwd: string): Promise<string> {
+  private async created(cwd: string, tab: boolean): Promise<string> {
     const params = cwd ? { cwd } : {};
     const session = await this.server.request("interline/session/new", params);
-    void this.memory.update(REMEMBERED + cwd, session.sessionId);
+    this.place(cwd, session.sessionId, tab);
     this.learn(session.sessionId, session);
     return session.sessionId;
+  }
+
+  /** Shows a session: in a tab of its own where the one before it has one, or still works. */
+  private place(cwd: string, id: string, tab = false): void {
+    const old = this.shown.get(cwd), stays = tab || this.running.has(old ?? "");
+    this.shown.set(cwd, id);
+    this.unread.delete(id);
+    this.tabs.put(cwd, id, stays ? undefined : old);
+    void this.memory.update(REMEMBERED + cwd, id);
+    void this.memory.update(OPEN + cwd, this.tabs.of(cwd));
+    this.changed();
+  }
+
+  /** Closes a tab; its session stays in the history. */
+  async close(id: string): Promise<void> {
+    const cwd = this.cwd(), next = this.tabs.close(cwd, id);
+    void this.memory.update(OPEN + cwd, this.tabs.of(cwd));
+    if (this.shown.get(cwd) === id && next) await this.open(next);
+    else await this.tell();
+  }
+
+  /** Stops the turns of the sessions that are shown. */
+  async cancel(): Promise<void> {
+    for (const sessionId of [...this.running.keys()].filter((id) => this.visible(id))) {
+      await this.server.request("interline/turn/cancel", { sessionId });
+    }
   }
 
   /** What the view's field asks, with what is attached to it. */
@@ -201,6 +279,12 @@ export class Sessions {
     await this.put(again ? this.unsent : [typed, ...place ? [place] : []]);
   }
 
+  /** A change that is asked for in the editor: the view stays as it is. Gives the turn. */
+  async change(text: string, place: wire.Input & { type: "resource" }): Promise<string> {
+    const sessionId = await this.of(Uri.parse(place.uri));
+    return this.start(sessionId, [{ type: "text", text }, place], [CHANGE]);
+  }
+
   private async put(input: wire.Input[], steer = false): Promise<void> {
     await this.chat.reveal();
     try {
@@ -213,14 +297,18 @@ export class Sessions {
     }
   }
 
-  private async start(sessionId: string, input: wire.Input[]): Promise<void> {
+  private async start(
+    sessionId: string, input: wire.Input[], segments?: wire.Segment[],
+  ): Promise<string> {
     this.flush();
-    const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
+    const how = { context: context.now(), whenBusy: "queue", ...segments && { segments } } as const;
+    const params = { sessionId, input, ...how };
     const { state, turnId } = await this.server.request("interline/turn/start", params);
-    if (state !== "queued") return;
+    if (state !== "queued") return turnId;
     const waiting = { turn: turnId, text: words(input), input };
     this.queues.set(sessionId, [...this.queues.get(sessionId) ?? [], waiting]);
     await this.tell();
+    return turnId;
   }
 
   private async steer(sessionId: string, turnId: string, input: wire.Input[]): Promise<void> {
@@ -254,6 +342,14 @@ export class Sessions {
     this.chat.direct({ kind: "restore", text: words(input) });
   }
 
+  /** What the next request of the folder's session sends. */
+  async preview(): Promise<wire.PromptPreview> {
+    const sessionId = await this.of();
+    this.flush();
+    const params = { sessionId, context: context.now(), since: "last", text: "all" };
+    return this.server.request("interline/prompt/preview", params);
+  }
+
   /** Runs a command of the server in the folder's session. */
   async forward(command: string, given: Place = {}) {
     const sessionId = await this.of(given.uri ? Uri.parse(given.uri) : undefined);
@@ -284,23 +380,27 @@ export class Sessions {
     return session ? [await session] : [];
   }
 
-  async begin(): Promise<void> {
-    this.current.delete(`${this.folder() ?? ""}`);
-    await this.of();
+  /** `tab`: the current session stays in its tab. */
+  async begin(tab = false): Promise<void> {
+    await this.server.ready();
+    await this.fresh(this.cwd(), tab);
     this.chat.clear();
+    await this.tell();
   }
 
-  /** Opens an earlier session in place of the folder's current one. */
-  async open(sessionId: string): Promise<void> {
-    const params = { sessionId, limit: SHOWN }, cwd = `${this.folder() ?? ""}`;
+  /** Opens an earlier session in place of the folder's current one, or in a tab of its own. */
+  async open(sessionId: string, tab = false): Promise<void> {
+    const params = { sessionId, limit: SHOWN }, cwd = this.cwd();
+    // What comes after the answer must find the view as the answer makes it.
+    await this.chat.reveal();
     const opened = await this.server.request("interline/session/open", params);
     if (opened.access === "readOnly") {
       const fork = await say.info("another window has this session open.", "Open a Copy");
       return fork ? this.fork(sessionId) : undefined;
     }
     this.current.set(cwd, Promise.resolve(sessionId));
-    void this.memory.update(REMEMBERED + cwd, sessionId);
-    await this.chat.reveal();
+    this.place(cwd, sessionId, tab);
+    this.replayed.set(sessionId, opened.seq);
     this.chat.clear();
     this.replay(opened.items);
     this.learn(sessionId, opened.session);
@@ -339,6 +439,8 @@ export class Sessions {
     this.running.clear();
     this.current.clear();
     this.queues.clear();
+    this.shown.clear();
+    this.replayed.clear();
     this.changed();
     const folders = ["", ...(workspace.workspaceFolders ?? []).map(({ uri }) => `${uri}`)];
     for (const folder of folders) {
@@ -351,6 +453,9 @@ export class Sessions {
         // Another window has it: this one begins its own.
         if (opened.access === "readOnly") continue;
         this.current.set(folder, Promise.resolve(sessionId));
+        this.tabs.set(folder, this.memory.get<string[]>(OPEN + folder, []));
+        this.place(folder, sessionId);
+        this.replayed.set(sessionId, opened.seq);
         const { items } = opened, turn = cut.get(sessionId)?.turnId;
         const end = items.findIndex(({ turnId, body }) => turnId === turn && body.kind === "ended");
         // What was there before the server ended is still shown.
@@ -360,6 +465,21 @@ export class Sessions {
         client.warn(`session ${sessionId}: ${error}`);
       }
     }
+    await this.named();
+  }
+
+  /** The titles of the sessions in tabs; those that are gone have none. */
+  private async named(): Promise<void> {
+    const cwd = this.cwd(), open = this.tabs.of(cwd), folder = this.folder()?.fsPath;
+    if (open.length < 2) return;
+    const { sessions } = await this.server.client!.sendRequest<wire.SessionList>(
+      "interline/session/list", { cwd: folder, limit: SHOWN });
+    const known = new Map(sessions.map(({ sessionId, title }) => [sessionId, title]));
+    this.tabs.set(cwd, open.filter((id) => known.has(id) || this.visible(id)));
+    for (const id of open) {
+      if (known.has(id)) this.facts.set(id, { title: known.get(id), ...this.facts.get(id) });
+    }
+    await this.tell();
   }
 
   private replay(items: wire.Envelope[]): void {
@@ -371,7 +491,7 @@ export class Sessions {
       } else if (body.kind === "ended") {
         const files = counts.get(`${turn.sessionId} ${turn.turnId}`) ?? body.files;
         this.chat.ended({ ...turn, ...body, files });
-      } else this.event({ ...turn, event: body.event });
+      } else this.take({ ...turn, event: body.event });
     }
     const last = items.at(-1)?.body;
     if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);

@@ -9,6 +9,7 @@ import { PlanList } from "./plan.tsx";
 import { Start } from "./start.tsx";
 import { usePlace } from "./scroll.ts";
 import type { Store } from "./store.ts";
+import { TabRow } from "./tabs.tsx";
 
 export function App({ store }: { store: Store }) {
   const { items, cards, plan, prompts, moved, busy } = store;
@@ -17,6 +18,7 @@ export function App({ store }: { store: Store }) {
   const works = busy && cards.length === 0 && items.at(-1)?.body.kind !== "retry";
   const waiting = new Set(cards.map(({ id }) => id));
   return <>
+    <TabRow tabs={store.state?.tabs ?? []} />
     <div class="place">
       <main id="log" tabIndex={0} aria-label="Conversation" ref={log}
         onClick={follow} onKeyDown={walk}>

@@ -6,6 +6,8 @@ export interface Block {
   kind: "text" | "code";
   text: string;
   lang?: string;
+  /** The file that a fence names. */
+  path?: string;
   joined?: boolean;
   /** Whether more may come: its end is not there yet. */
   open?: boolean;
@@ -13,7 +15,7 @@ export interface Block {
 
 /** Characters after which a paragraph or a list is cut at the next place that allows it. */
 const LONG = 2_000;
-const FENCE = /^( {0,3})(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
+const FENCE = /^( {0,3})(`{3,}|~{3,})\s*([^\s`]*)([^`]*)$/;
 const LIST = /^ {0,3}([-*+]|\d{1,9}[.)])(\s|$)/;
 /** What a paragraph cannot begin with, so that it can be cut at a line's end. */
 const SPECIAL = /^ {0,3}([-*+>|#]|\d+[.)]|={2,}| {4})|\|/;
@@ -129,12 +131,26 @@ function textEnd(lines: string[], from: number, done: boolean): End {
   return { at: lines.length, closed: false };
 }
 
-function code(taken: string, [, indent, mark, lang]: RegExpExecArray, closed: boolean): Block {
+/** A file in a fence's first line or in a comment above the code: `ts src/a.ts`, `// src/a.ts`. */
+const NAMED = /(?:^|[\s:="'])((?:[\w@.+-]+\/)*[\w@.+-]+\.[A-Za-z]\w{0,9})["']?\s*$/;
+const COMMENT = /^\s*(?:\/\/|#|--|<!--|\/\*)\s*((?:[\w@.+-]+\/)*[\w@.+-]+\.[A-Za-z]\w{0,9})/;
+
+/** The file that a piece of code is for, if it says so. */
+function named(fence: string, first: string): string | undefined {
+  return NAMED.exec(fence)?.[1]
+    ?? (/^\s*\S+\s+\S+\s*(-->|\*\/)?\s*$/.test(first) ? COMMENT.exec(first)?.[1] : undefined);
+}
+
+function code(
+  taken: string, [, indent, mark, word, rest]: RegExpExecArray, closed: boolean,
+): Block {
   const lines = taken.split("\n").slice(1);
   if (closed) lines.splice(lines.findLastIndex((line) => line.trim().startsWith(mark!)));
   const margin = new RegExp(`^ {0,${indent!.length}}`);
   const text = lines.map((line) => line.replace(margin, "")).join("\n").replace(/\n$/, "");
-  return { kind: "code", text, lang: lang! };
+  const lang = word!.replace(/:.*/, ""), fence = word!.includes(":") ? word! : rest!;
+  const path = named(fence, lines[0] ?? "");
+  return { kind: "code", text, lang, ...path && { path } };
 }
 
 function paragraph(text: string, joined: boolean): Block {

@@ -14,7 +14,7 @@ const LINES = 8, PICTURE = 5_000_000;
 
 const ICONS: Record<Attachment["kind"], string> = {
   file: "file", selection: "selection", symbol: "symbol-method", problems: "warning", diff: "diff",
-  image: "file-media",
+  terminal: "terminal", image: "file-media",
 };
 
 interface Kept { draft?: string; prompts?: string[] }

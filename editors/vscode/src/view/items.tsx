@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { prose, visible } from "../messages.ts";
 import { post } from "./host.ts";
 import { Counts, ToolRow } from "./tool.tsx";
-import { duration, Icon, IconButton } from "./parts.tsx";
+import { duration, Icon, IconButton, useOpen } from "./parts.tsx";
 import type { Body, Item } from "./store.ts";
 import { Text } from "./text.tsx";
 
@@ -80,10 +80,10 @@ function Turn({ body: { id, text, chips, label } }: { body: Of<"turn"> }) {
 }
 
 function Thought({ body: { source, ms, live } }: { body: Of<"thought"> }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useOpen(source);
   const known = ms !== undefined && ms >= 500;
   const words = live ? "Thinking…" : known ? `Thought for ${duration(ms)}` : "Thought";
-  return <details class="item thought" tabIndex={-1}
+  return <details class="item thought" tabIndex={-1} open={open}
     onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
     <summary><Icon name="chevron-right" />{words}</summary>
     {open && <div class="inner"><Text source={source} /></div>}

@@ -1,5 +1,6 @@
 // Small parts that the rest of the view is made of.
 import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 
 export function Icon({ name, label, spin }: { name: string; label?: string; spin?: boolean }) {
   const look = `codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`;
@@ -22,4 +23,16 @@ export function duration(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** What is unfolded, by what it belongs to: it stays so while it is far out of sight. */
+const unfolded = new Set<unknown>();
+
+export function useOpen(of: unknown): [open: boolean, set: (open: boolean) => void] {
+  const [open, setOpen] = useState(unfolded.has(of));
+  return [open, (now) => {
+    if (now) unfolded.add(of);
+    else unfolded.delete(of);
+    setOpen(now);
+  }];
 }

@@ -1,6 +1,6 @@
 // What an empty conversation shows: three prompts to begin with, or what is missing for one.
 import { useRef } from "preact/hooks";
-import type { Attachment } from "../messages.ts";
+import type { Attachment, Setup } from "../messages.ts";
 import { post } from "./host.ts";
 import { Icon } from "./parts.tsx";
 import type { Store } from "./store.ts";
@@ -11,7 +11,7 @@ const NAMES: Record<string, string> = {
 
 export function Start({ store: { setup, state } }: { store: Store }) {
   if (setup?.missing) return <Missing words={setup.missing} />;
-  if (setup?.keyless) return <Key providers={setup.providers} />;
+  if (setup?.keyless) return <Key {...setup} />;
   return setup ? <Examples active={state?.active} /> : null;
 }
 
@@ -30,13 +30,12 @@ function Missing({ words }: { words: string }) {
   </section>;
 }
 
-function Key({ providers }: { providers: string[] }) {
+function Key({ providers, trial }: Setup) {
   const provider = useRef<HTMLSelectElement>(null), secret = useRef<HTMLInputElement>(null);
   const save = (event: SubmitEvent): void => {
     event.preventDefault();
     const given = secret.current!.value.trim();
     if (given) post({ kind: "key", provider: provider.current!.value, secret: given });
-    secret.current!.value = "";
   };
   return <section class="start" aria-label="Add an API key">
     <h2><Icon name="key" /> Add an API key to start</h2>
@@ -49,11 +48,15 @@ function Key({ providers }: { providers: string[] }) {
       <label>API key
         <input ref={secret} type="password" autocomplete="off" spellcheck={false} />
       </label>
-      <button class="main">Save</button>
+      <button class="main" disabled={trial?.testing === true}>
+        {trial?.testing ? <><Icon name="loading" spin /> Testing…</> : "Test and Save"}
+      </button>
     </form>
+    {trial?.refused && <p class="note error" role="alert">
+      <Icon name="error" /> The key was refused: {trial.refused}</p>}
     <p class="quiet">The key is kept in VS Code's secret store. Keys in the environment and of
-      <code>interline login</code> are used too. A model on your own machine is a provider in the
-      setting <code>interline.providers</code>; it may need no key.</p>
+      {" "}<code>interline login</code> are used too. A model on your own machine is a provider in
+      the setting <code>interline.providers</code>; it may need no key.</p>
   </section>;
 }
 

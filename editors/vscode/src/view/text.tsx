@@ -22,7 +22,8 @@ export function Text({ source }: { source: Source }) {
 }
 
 const same = (a: Block, b: Block): boolean =>
-  a === b || (a.text === b.text && a.open === b.open && a.lang === b.lang);
+  a === b
+  || (a.text === b.text && a.open === b.open && a.lang === b.lang && a.path === b.path);
 
 class Prose extends Component<{ block: Block; env: Source["env"] }> {
   override shouldComponentUpdate({ block }: { block: Block }) {
@@ -41,17 +42,20 @@ class Code extends Component<{ block: Block }> {
     return !same(block, this.props.block);
   }
 
-  override render({ block: { text, lang = "" } }: { block: Block }) {
+  override render({ block: { text, lang = "", path, open } }: { block: Block }) {
     const lines = text.split(/(?<=\n)/), pieces: string[] = [];
     for (let at = 0; at < lines.length; at += PIECE) {
       pieces.push(lines.slice(at, at + PIECE).join(""));
     }
     return <div class="code" role="group" aria-label={`Code ${lang}`.trim()}>
       <div class="bar">
-        <span class="lang">{lang}</span>
+        <span class="lang">{path ?? lang}</span>
         <IconButton icon="copy" label="Copy" onClick={() => post({ kind: "copy", text })} />
         <IconButton icon="insert" label="Insert at cursor"
           onClick={() => post({ kind: "insert", text })} />
+        {!open && <IconButton icon="git-pull-request-go-to-changes"
+          label={path ? `Apply to ${path}` : "Apply to the active file"}
+          onClick={() => post({ kind: "apply", text, ...path && { path } })} />}
       </div>
       <pre tabIndex={0}><code>
         {pieces.map((piece, at) => <Piece key={at} text={piece} lang={lang} />)}

@@ -5,7 +5,7 @@ import { visible, type Tool } from "../messages.ts";
 import type { ToolStatus } from "../protocol.ts";
 import { Diff } from "./diff.tsx";
 import { post } from "./host.ts";
-import { duration, Icon } from "./parts.tsx";
+import { duration, Icon, useOpen } from "./parts.tsx";
 
 /** Lines of a running command's output that are shown. */
 const LAST = 5;
@@ -27,7 +27,7 @@ interface Shown { tool: Tool; live: string; began?: number; hidden: boolean }
 
 export function ToolRow({ tool, live, began, hidden }: Shown) {
   const { status, body } = tool, running = status === "running";
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useOpen(tool.id);
   const output = body && !running ? body : live;
   const tail = running && !open && live ? lastLines(live) : "";
   const kept = status === "cancelled" && live && body ? `${live.trimEnd()}\n\n${body}` : output;

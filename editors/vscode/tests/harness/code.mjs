@@ -53,7 +53,7 @@ export class World {
   /** The user's and the machine's settings: the model on loopback, and nothing that distracts. */
   settings(more) {
     const { path: program, env } = this.serverSettings();
-    const machine = { "interline.server.path": program, "interline.server.env": env };
+    const machine = { "interline.server.path": program, "interline.server.env": env, "interline.agents": {} };
     const user = {
       "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
       "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },
@@ -269,10 +269,15 @@ export class Window {
   }
 
   /** The chat view's own document. */
-  async chat() {
-    return until("the chat view", async () => {
+  chat() {
+    return this.frame("main#log");
+  }
+
+  /** The document of the webview that has such an element. */
+  frame(selector) {
+    return until(`a webview with ${selector}`, async () => {
       for (const frame of this.page.frames()) {
-        if (await frame.locator("main#log").count().catch(() => 0)) return frame;
+        if (await frame.locator(selector).count().catch(() => 0)) return frame;
       }
       return undefined;
     });

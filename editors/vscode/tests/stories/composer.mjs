@@ -55,6 +55,27 @@ story("problems of the editor go with a prompt", async (world) => {
   await window.eval("globalThis.wrong.dispose()");
 });
 
+story("what a terminal printed goes with a prompt", async (world) => {
+  let asked;
+  world.model.on("what did it print", async function* (request) {
+    asked = texts(request);
+    yield { say: "Seven." };
+  });
+  const window = await world.shared({ "terminal.txt": "one\n" });
+  await window.eval("globalThis.shell = vscode.window.createTerminal('tests'); globalThis.shell.show()");
+  await until("the shell's integration", () => window.eval("return Boolean(globalThis.shell.shellIntegration)"));
+  await window.eval("for await (const _ of globalThis.shell.shellIntegration.executeCommand('echo $((3 + 4)) sheep').read());");
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.click("#text");
+  await window.page.keyboard.type("what did it print @term");
+  await chat.locator("#offers [aria-selected='true']:has-text('echo $((3 + 4)) sheep')").click();
+  await chat.click("#send");
+  await window.said("Seven.");
+  holds("$ echo $((3 + 4)) sheep\n7 sheep", asked);
+  await window.eval("globalThis.shell.dispose()");
+});
+
 story("a skill is run by its name, and commands of the view are in the same list", async (world) => {
   let asked;
   world.model.on("the parser please", async function* (request) {
@@ -99,6 +120,60 @@ story("a picture is pasted, shown as a chip, and reaches the model", async (worl
   await window.page.keyboard.press("Enter");
   await window.said("A dot.");
   same(png, asked.find(({ type }) => type === "image")?.source.data);
+});
+
+story("dropped files, pictures of the button and symbols are attached", async (world) => {
+  let asked;
+  world.model.on("look at them", async function* (request) {
+    asked = content(request);
+    yield { say: "All there." };
+  });
+  const window = await world.shared({ "field.txt": "one\n", "dropped.txt": "what was DROPPED\n", "symbols.txt": "first\nSYMBOL here\n" });
+  await window.eval(`globalThis.symbols = vscode.languages.registerWorkspaceSymbolProvider({ provideWorkspaceSymbols: () => [new vscode.SymbolInformation(
+    "tellTale", 11, "", new vscode.Location(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "symbols.txt"), new vscode.Range(1, 0, 1, 11)))] })`);
+  await window.command("interline.chat.focus");
+  const chat = await window.chat(), chip = (name) => chat.locator(`#form .chip:not(.ghost):has-text("${name}")`).waitFor();
+  await chat.evaluate((uri) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData("text/uri-list", uri);
+    document.getElementById("form").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, `file://${window.folder}/dropped.txt`);
+  await chip("dropped.txt");
+  const buffer = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  await chat.setInputFiles("#form input[type=file]", { name: "dot.png", mimeType: "image/png", buffer });
+  await chip("dot.png");
+  await chat.click("#text");
+  await window.page.keyboard.type("look at them @tellT");
+  await chat.locator("#offers [role=option]:has-text('tellTale')").click();
+  await chip("tellTale");
+  await window.page.keyboard.press("Enter");
+  await window.said("All there.");
+  const text = asked.map((block) => block.text ?? "").join("\n");
+  holds("what was DROPPED", text);
+  holds("SYMBOL here", text);
+  same(buffer.toString("base64"), asked.find(({ type }) => type === "image")?.source.data);
+  await window.eval("globalThis.symbols.dispose()");
+});
+
+story("a conversation is compacted by a command of the field", async (world) => {
+  world.model.on("tell me much", async function* () {
+    yield { say: `A long answer. ${"More words follow here. ".repeat(400)}` };
+  });
+  world.model.on("Write a summary of the conversation so far", async function* () {
+    yield { say: "## Goal\nThe user wanted many words." };
+  });
+  const window = await world.shared({ "compact.txt": "one\n" });
+  for (let at = 0; at < 3; at++) {
+    await window.ask(`tell me much, ${at}`);
+    const chat = await window.chat();
+    await until("the end of the turn", async () => await chat.locator(".turn").count() === at + 1 && await chat.locator("#stop:visible").count() === 0);
+  }
+  const chat = await window.chat();
+  await chat.fill("#text", "");
+  await chat.click("#text");
+  await window.page.keyboard.type("/comp");
+  await chat.locator("#offers [aria-selected='true']:has-text('/compact')").click();
+  await window.said("Compacted the conversation:");
 });
 
 story("queued prompts are shown; one is removed, one edited, one steers the running turn", async (world) => {
@@ -165,18 +240,27 @@ story("the mode and the model are shown, chosen from a list that marks them, and
   await until("the context in use", async () => /Context: \d+ tokens/.test(await chat.getAttribute("#use", "title") ?? ""));
 });
 
-story("a turn that stops at the step limit continues by a button", async (world) => {
-  world.model.on("many steps", async function* () {
+story("an agent is chosen from its list; a turn that stops at the step limit continues by a button", async (world) => {
+  let system;
+  world.model.on("many steps", async function* ({ body }) {
+    system = JSON.stringify(body.system);
     for (;;) yield { calls: [["read", { path: "steps.txt" }]] };
   });
   world.model.on("Continue.", async function* () {
     yield { say: "Continued." };
   });
-  world.settings({ "interline.limits.steps": 2 });
+  const reviewer = { description: "Reviews", prompt: "You are the CAREFUL reviewer." };
+  world.settings({ "interline.limits.steps": 2, "interline.agents": { reviewer } });
   const window = await world.window(world.project({ "steps.txt": "one\n" }));
   await window.open("steps.txt");
+  await window.command("interline.chat.focus");
+  const view = await window.chat();
+  await view.click("#agent");
+  await window.page.locator(".quick-input-list .monaco-list-row:has-text('reviewer')").click();
+  await until("the agent", async () => await view.innerText("#agent") === "reviewer");
   await window.ask("many steps");
   const chat = await window.said("Stopped at the step limit.");
+  holds("You are the CAREFUL reviewer.", system);
   await chat.click(".item button:text-is('Continue')");
   await window.said("Continued.");
   world.settings({});

@@ -4,7 +4,18 @@ import fs from "node:fs";
 import path from "node:path";
 import { same, story, until } from "../harness/runner.mjs";
 
-const DELTAS = 20_000;
+const DELTAS = 20_000, MESSAGES = 2_000;
+
+/** Gives the view a long conversation, as the extension does with an earlier session. */
+const fill = (chat) => chat.evaluate((count) => {
+  const messages = Array.from({ length: count }, (_, at) => [
+    { kind: "turn", id: `t${at}`, text: `Prompt ${at}.`, chips: [] },
+    { kind: "tool", id: `c${at}`, status: "completed", title: `Read src/file${at}.ts`, body: "text", diff: false },
+    { kind: "note", style: "text", id: `n${at}`, text: `## Answer ${at}\n\nIt is **${at}**.\n\n\`\`\`ts\nconst a = ${at};\n\`\`\`\n` },
+    { kind: "note", style: "note", text: `Note ${at}.` },
+  ][at % 4]);
+  window.postMessage(messages, window.origin);
+}, MESSAGES);
 
 /** Notes tasks over 50 ms: those of the frame itself, and those of others that share its thread. */
 const observe = () => {
@@ -31,7 +42,29 @@ function longestTask({ traceEvents }) {
   return (Math.max(0, ...tasks.map(({ tdur }) => tdur)) / 1000).toFixed(1);
 }
 
-story("20,000 deltas stream through the view while keys go in, and all of them are there", async (world) => {
+story("of 2,000 messages only those near are drawn, and each is there where it is scrolled to", async (world) => {
+  const window = await world.shared({ "long.txt": "one\n" });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat(), log = (code) => chat.evaluate(`{ const log = document.getElementById("log"); ${code} }`);
+  await fill(chat);
+  await window.said("Note 1999.");
+  const drawn = await chat.locator("#list .item").count();
+  same(true, drawn > 20 && drawn < 200, `${drawn} items are drawn`);
+  await log("log.scrollTop = 0");
+  await chat.locator(".turn:has-text('Prompt 0.')").waitFor();
+  await chat.locator("#end").waitFor();
+  await until("few items", async () => await chat.locator("#list .item").count() < 200);
+  await chat.click(".tool .toggle >> nth=0");
+  await chat.locator(".tool pre").waitFor();
+  for (let at = 0; at < 6; at++) await log("log.scrollTop += 3000; log.dispatchEvent(new Event('scroll'))");
+  await until("another place", async () => await chat.locator(".turn:has-text('Prompt 0.')").count() === 0);
+  await log("log.scrollTop = 0");
+  await chat.locator(".tool pre").waitFor();
+  await chat.click("#end");
+  await chat.locator(".note:has-text('Note 1999.')").waitFor();
+});
+
+story("20,000 deltas stream through a view with 2,000 messages while keys go in, and all of them are there", async (world) => {
   let begin;
   const ready = new Promise((settle) => (begin = settle));
   world.model.on("flood me", async function* () {
@@ -45,6 +78,8 @@ story("20,000 deltas stream through the view while keys go in, and all of them a
   const window = await world.shared({ "flood.txt": "" }, { trusted: false });
   await window.ask("flood me");
   const chat = await window.said("It begins.");
+  await fill(chat);
+  await window.said("Note 1999.");
   await proven(chat);
   await proven(window.page);
   for (const place of [chat, window.page]) await place.evaluate(() => void (globalThis.longTasks.length = 0));

@@ -3,17 +3,33 @@ import fs from "node:fs";
 import path from "node:path";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
-story("the preview is a page with the unsaved AGENTS.md in it", async (world) => {
+story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what is cached, and what has changed since", async (world) => {
+  world.model.on("say hello", async function* () {
+    yield { say: "Hello." };
+  });
   const window = await world.shared({ "AGENTS.md": "Use tabs.\n" });
   await window.page.keyboard.press("Control+End");
   await window.page.keyboard.type("Only tabs.");
   await window.palette("Interline: Show Next Prompt");
-  const text = await until("the page", () => window.eval(
-    "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/prompt.md')?.getText()"));
-  holds("# The prompt", text);
-  holds("| instructions |", text);
-  holds("Only tabs.", text);
-  await window.picture("preview");
+  const page = await window.frame("main#prompt"), segment = (id) => page.locator(`.segment[data-id="${id}"]`);
+  holds("has sent no request yet", await page.innerText("[aria-label='Since the last request']"));
+  await segment("instructions").locator("summary").click();
+  holds("Only tabs.", await segment("instructions").innerText());
+  holds("AGENTS.md", await segment("instructions").innerText());
+  same(0, await page.locator(".absent li").count());
+  await page.click("#absent");
+  holds("Persona", await page.innerText(".absent"));
+  await page.click("#absent");
+  await window.picture("prompt");
+  await window.ask("say hello");
+  await window.said("Hello.");
+  await until("a cached segment", async () => await segment("editing").locator("[aria-label^='Sent before']").count() === 1);
+  holds("the stable part is as it was sent", await page.innerText("[aria-label='Since the last request']"));
+  await window.picture("prompt-cached");
+  await window.configure("workbench.colorTheme", "Default Dark Modern");
+  await page.locator("body.vscode-dark").waitFor();
+  await window.picture("prompt-dark");
+  await window.configure("workbench.colorTheme", undefined);
 });
 
 story("a workspace's settings narrow and never grant; the user's own count", async (world) => {

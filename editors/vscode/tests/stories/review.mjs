@@ -41,12 +41,13 @@ const left = (window, count) => until(`${count} changes in the status bar`, asyn
 const lenses = (window) => window.page.locator(".codelens-decoration a").allInnerTexts();
 const lensed = (window, count) => until(async () => `${count} lenses: ${await lenses(window)}`, async () => (await lenses(window)).length === count);
 
-/** The texts from before that the editor shows beside its lines. */
-const shownOld = (window) => window.page.evaluate(() =>
+/** The texts with a sign that the editor shows beside its lines. */
+const beside = (window, sign) => window.page.evaluate((sign) =>
   [...document.querySelectorAll(".editor-instance .view-lines span")]
     .map((span) => getComputedStyle(span, "::after").content)
-    .filter((content) => content.includes("−"))
-    .map((content) => content.slice(1, -1).replaceAll("\u00a0", " ")));
+    .filter((content) => content.startsWith(`"${sign}`))
+    .map((content) => content.slice(1, -1).replaceAll("\u00a0", " ")), sign);
+const shownOld = (window) => beside(window, "−");
 
 story("review by keys alone: keep one, undo one, amend one, undo, redo, revert the turn", async (world) => {
   const window = await shouted(world, "keys.txt"), { keyboard } = window.page;
@@ -139,6 +140,38 @@ story("marks follow what is typed above them, also before the hunks are listed a
   await left(window, 0);
 });
 
+story("proposed changes wait in the editor: one is kept and one rejected by keys, and the file and the model learn just that", async (world) => {
+  const path = "proposed.txt", seen = [], before = (value) => `vscode.workspace.getConfiguration("interline").update("edits.review", ${value}, vscode.ConfigurationTarget.Workspace)`;
+  world.model.on("propose to shout", async function* () {
+    yield { calls: [["read", { path }]] };
+    seen.push(...yield { calls: [["write", { path, content: BEFORE.replace("two", "TWO").replace("six", "SIX") }]] });
+    yield { say: "It was reviewed." };
+  });
+  const window = await world.shared({ [path]: BEFORE });
+  await window.eval(`await ${before('"before"')}`);
+  await window.ask("propose to shout");
+  await left(window, 2);
+  await window.open(path);
+  await lensed(window, 4);
+  same(["Keep", "Reject", "Keep", "Reject"], await lenses(window));
+  await until("the new texts", async () => `${(await beside(window, "+")).sort()}` === "+ line SIX,+ line TWO");
+  await window.picture("review-proposed");
+  await window.goto(1);
+  await chord(window, "n");
+  await at(window, 2);
+  await chord(window, "k");
+  await left(window, 1);
+  same(BEFORE, await window.text(path), "nothing is applied before all is decided");
+  await chord(window, "n");
+  await at(window, 6);
+  await chord(window, "u");
+  const chat = await window.said("It was reviewed.");
+  same([BEFORE.replace("two", "TWO"), 0], [await window.text(path), await chat.locator(".card").count()]);
+  holds("kept: proposed.txt:2.", seen[0].text);
+  holds("so they were not changed: proposed.txt:6.", seen[0].text);
+  await window.eval(`await ${before("undefined")}`);
+});
+
 story("a row of the chat opens the differences since the start of the turn, with net counts", async (world) => {
   const path = "cart.ts", before = "const a = 1;\nconst b = 2;\nconst c = 3;\nconst d = 4;\n";
   world.model.on("change the cart", async function* () {
@@ -223,7 +256,7 @@ story("rows that are shown again after a reload have net counts", async (world) 
   same(1, (await chat.innerText("body")).split("Changed net.txt").length - 1);
 });
 
-story("the keys of a review clash with no other keys", async (world) => {
+story("default keys clash with no others; the key of an inline edit is a second one of the suggestions' alone", async (world) => {
   const window = await world.shared({ "free.txt": "one\n" });
   await window.command("workbench.action.openDefaultKeybindingsFile");
   const keys = await until("the list of keys", () => window.eval(`
@@ -231,9 +264,11 @@ story("the keys of a review clash with no other keys", async (world) => {
     return list?.getText().includes("interline.nextChange") ? list.getText() : undefined`));
   const rows = [...keys.matchAll(/"key": "(.*?)",[^]*?"command": "(.*?)"/g)].map(([, key, command]) => ({ key, command }));
   const ours = rows.filter(({ command }) => command.startsWith("interline."));
-  same(6, ours.length);
+  same(8, ours.length);
   const clash = (key) => rows.filter((row) => !row.command.startsWith("interline.") && row.key === key);
-  same([], ours.flatMap(({ key }) => clash(key)));
+  same([], ours.filter(({ key }) => key !== "ctrl+i").flatMap(({ key }) => clash(key)));
+  const suggests = clash("ctrl+i").map(({ command }) => command).filter((command) => !/^(inlineChat|settings)\./.test(command));
+  for (const command of suggests) same(true, rows.some((row) => row.command === command && row.key !== "ctrl+i"), `another key for ${command}`);
   holds("ctrl+k alt+n", ours.map(({ key }) => key).join(", "));
   await window.command("workbench.action.closeActiveEditor");
 });

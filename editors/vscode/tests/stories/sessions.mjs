@@ -1,6 +1,7 @@
 // Cancel, a server that dies, windows that are loaded again, two windows, two folders.
 import fs from "node:fs";
 import path from "node:path";
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 const kill = (pid) => process.kill(pid, "SIGKILL");
@@ -116,6 +117,46 @@ story("an extension host that is killed in a turn takes its server along; the ne
   await until(async () => `how it ended: ${await chat.innerText("body")}`,
     async () => /was interrupted|Cancelled/.test(await chat.innerText("body")));
   await again.picture("after-the-host-died");
+});
+
+story("sessions in tabs: one works out of sight, and each is shown whole where it is opened", async (world) => {
+  let release;
+  const held = new Promise((settle) => (release = settle));
+  world.model.on("work in the first tab", async function* () {
+    yield { say: "It begins in the first." };
+  });
+  world.model.on("work long in it", async function* () {
+    async function* slowly() {
+      yield "Half in the first. ";
+      await held;
+      yield "The rest came out of sight.";
+    }
+    yield { deltas: slowly() };
+  });
+  world.model.on("work in the second tab", async function* () {
+    yield { say: "Here is the second." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("work in the first tab");
+  await window.said("It begins in the first.");
+  await window.ask("work long in it");
+  await window.said("Half in the first.");
+  await window.palette("Interline: New Session in a Tab");
+  const chat = await window.chat(), tab = (words) => chat.locator("#tabs li", { hasText: words });
+  await tab("work in the first tab").locator("[aria-label='running']").waitFor();
+  await window.ask("work in the second tab");
+  await window.said("Here is the second.");
+  same(false, (await chat.innerText("#log")).includes("first"));
+  release();
+  await tab("work in the first tab").locator("[aria-label='not read']").waitFor();
+  await pictures(window, "tabs");
+  await tab("work in the first tab").locator("button.label").click();
+  await window.said("Half in the first. The rest came out of sight.");
+  same([2, false], [await chat.locator(".turn").count(), (await chat.innerText("#log")).includes("second")]);
+  const again = await window.reload(), view = await again.said("The rest came out of sight.");
+  await view.locator("#tabs li", { hasText: "work in the second tab" }).locator("button[aria-label^='Close']").click();
+  await until("one session", async () => await view.locator("#tabs").count() === 0);
 });
 
 story("two windows on one folder have a server and a session each", async (world) => {

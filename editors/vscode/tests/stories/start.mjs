@@ -87,6 +87,10 @@ story("without a server the view says why, and a path set from there starts it",
 story("without a key the view asks for one, and then offers prompts about the open file", async (world) => {
   world.settings({ "interline.server.env": { ANTHROPIC_BASE_URL: world.model.url } });
   say(world, "Explain a.txt", "It says one.");
+  let tests = 0;
+  world.model.on("Answer with the word OK.", async function* () {
+    yield ++tests === 1 ? { refuses: true } : { say: "OK" };
+  });
   const window = await world.window(world.project({ "a.txt": "one\n" }));
   await window.open("a.txt");
   await window.command("interline.chat.focus");
@@ -94,6 +98,10 @@ story("without a key the view asks for one, and then offers prompts about the op
   await chat.locator("#key").waitFor();
   await pictures(window, "no-key");
   await chat.fill("#key input", "sk-test");
+  await chat.click("#key button");
+  await chat.locator(".start [role=alert]:has-text('The key was refused')").waitFor();
+  await window.picture("key-test");
+  await chat.fill("#key input", "sk-right");
   await chat.click("#key button");
   await chat.locator(".example").first().waitFor();
   await pictures(window, "empty");

@@ -223,7 +223,7 @@ test("times are said as people say them", () => {
 });
 
 test("tokens, cost and trust are said in words, and only where they are known", () => {
-  const state = { model: "a/b/c", mode: "agent", title: "", queue: [], agents: false };
+  const state = { model: "a/b/c", mode: "agent", title: "", queue: [], tabs: [], agents: false };
   assert.deepEqual(facts({ ...state, used: 41230, tokens: 387870, cost: 0.0188, trusted: false }), [
     "Context: 41,230 tokens at the last request", "Session: 387,870 tokens", "Cost: $0.0188", "Folder: not trusted; every edit asks",
   ]);
