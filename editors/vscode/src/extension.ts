@@ -187,7 +187,8 @@ export function activate(context: ExtensionContext): void {
     "interline.discardCode": () => apply.discard(),
     "interline.commitMessage": (given) => commitMessage(quiet, sessions.folder(), given),
     "interline.edit": (given) => inline.ask(given),
-    "interline.doComment": (given) => sessions.forward("interline.doComment", given ?? cursor()),
+    "interline.doComment": (given) => chat.reveal().then(() =>
+      sessions.forward("interline.doComment", given ?? cursor())),
     "interline.chat": () => commands.executeCommand("interline.chat.focus"),
     "interline.cancel": () => server.command("interline.cancel"),
     "interline.approve": (given) => asks.decide("allowOnce", given?.itemId),

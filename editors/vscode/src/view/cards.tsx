@@ -59,7 +59,7 @@ function One({ card }: { card: Card }) {
     <strong class="title">
       <Icon name={question ? "comment-discussion" : "shield"} /> {visible(title)}
     </strong>
-    {about && <div class={question ? "asked" : "about"}>{visible(about)}</div>}
+    {about && <div class={question ? "asked" : "about"}><Words text={about} /></div>}
     {body && (diff ? <Diff text={body} />
       : <pre tabIndex={0}>{visible(body).trimEnd()}</pre>)}
     {rejects ? <Reason own={own} send={(at) => answer(rejects.answer, at, words())}
@@ -80,6 +80,12 @@ function One({ card }: { card: Card }) {
       </button>
     </div>}
   </div>;
+}
+
+/** A sentence in which names between backticks are code. */
+function Words({ text }: { text: string }) {
+  const parts = visible(text).split(/`([^`\n]+)`/);
+  return <>{parts.map((part, at) => at % 2 === 1 ? <code>{part}</code> : part)}</>;
 }
 
 function Choice({ button, press }: {

@@ -8,6 +8,8 @@ async function width(window, wanted) {
   await window.page.mouse.down();
   await window.page.mouse.move(x + wanted, y + height / 2, { steps: 4 });
   await window.page.mouse.up();
+  // The edge is marked while the pointer is on it.
+  await window.page.mouse.move(x + wanted + 200, y + height / 2);
 }
 
 /** Pictures of the view in both themes, narrow and wide. */

@@ -262,13 +262,13 @@ story("default keys clash with no others; the key of an inline edit is a second 
   const keys = await until("the list of keys", () => window.eval(`
     const list = vscode.window.activeTextEditor?.document;
     return list?.getText().includes("interline.nextChange") ? list.getText() : undefined`));
-  const rows = [...keys.matchAll(/"key": "(.*?)",[^]*?"command": "(.*?)"/g)].map(([, key, command]) => ({ key, command }));
+  const rows = [...keys.matchAll(/"key": "(.*?)",[^{}]*?"command": "(.*?)"(?:,\s*"when": "(.*?)")?/g)].map(([, key, command, when = ""]) => ({ key, command, when }));
   const ours = rows.filter(({ command }) => command.startsWith("interline."));
   same(8, ours.length);
   const clash = (key) => rows.filter((row) => !row.command.startsWith("interline.") && row.key === key);
   same([], ours.filter(({ key }) => key !== "ctrl+i").flatMap(({ key }) => clash(key)));
-  const suggests = clash("ctrl+i").map(({ command }) => command).filter((command) => !/^(inlineChat|settings)\./.test(command));
-  for (const command of suggests) same(true, rows.some((row) => row.command === command && row.key !== "ctrl+i"), `another key for ${command}`);
+  const inText = clash("ctrl+i").filter(({ command, when }) => /textInputFocus|editorTextFocus|editorFocus|^$/.test(when) && !command.startsWith("inlineChat"));
+  for (const { command } of inText) same(true, rows.some((row) => row.command === command && row.key !== "ctrl+i"), `another key for ${command}`);
   holds("ctrl+k alt+n", ours.map(({ key }) => key).join(", "));
   await window.command("workbench.action.closeActiveEditor");
 });
