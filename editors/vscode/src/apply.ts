@@ -79,7 +79,7 @@ export class Apply {
     return folder && !path.split("/").includes("..") ? Uri.joinPath(folder, path) : undefined;
   }
 
-  /** Code whose place cannot be told: the agent can, or the user. */
+  /** Code whose place is not known: the agent finds it, or the user. */
   private async unplaced(file: Uri, code: string): Promise<void> {
     const name = workspace.asRelativePath(file);
     const words = `it is not clear where in ${name} this code belongs.`;

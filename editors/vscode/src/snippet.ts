@@ -9,7 +9,7 @@ const DIFF = /^@@ -\d+/m;
 /** Lines of a file, and of a piece, that are compared. */
 const MOST = 4_000_000;
 
-/** The text with the code in its place, or undefined where that cannot be told. */
+/** The text with the code in its place, or undefined where that is not clear. */
 export function placed(text: string, code: string): string | undefined {
   if (DIFF.test(code)) return patched(text, code);
   const end = text.includes("\r\n") ? "\r\n" : "\n";

@@ -1,4 +1,4 @@
-// Pictures of the view in both themes, narrow and wide.
+// Pictures of the view: narrow in the light theme, or, with PICTURES=1, also wide and in the dark one.
 
 /** Changes the width of the side bar by its edge, as a person does. */
 async function width(window, wanted) {
@@ -12,12 +12,14 @@ async function width(window, wanted) {
   await window.page.mouse.move(x + wanted + 200, y + height / 2);
 }
 
-/** Pictures of the view in both themes, narrow and wide. */
+/** Pictures of what the view shows now. */
 export async function pictures(window, name) {
-  for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]]) {
-    await window.configure("workbench.colorTheme", theme);
+  const all = process.env.PICTURES === "1";
+  for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]].slice(0, all ? 2 : 1)) {
+    if (all) await window.configure("workbench.colorTheme", theme);
     await window.page.locator(`.monaco-workbench.vs${look === "dark" ? "-dark" : ""}`).waitFor();
-    for (const wide of [600, 340]) {
+    await (await window.chat()).locator(`body.vscode-${look}`).waitFor();
+    for (const wide of all ? [600, 340] : [340]) {
       await width(window, wide);
       await window.page.screenshot({
         animations: "disabled", path: `${window.world.pictures}/chat-${name}-${look}-${wide}.png`,
@@ -25,5 +27,5 @@ export async function pictures(window, name) {
       });
     }
   }
-  await window.configure("workbench.colorTheme", undefined);
+  if (all) await window.configure("workbench.colorTheme", undefined);
 }

@@ -1,4 +1,5 @@
 // What is asked for: commands, edits in folders that are not trusted, questions.
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 story("a command runs only when it is allowed, and unsaved text is saved first", async (world) => {
@@ -16,7 +17,7 @@ story("a command runs only when it is allowed, and unsaved text is saved first",
   await window.ask("run it");
   const chat = await window.said("Saves first");
   holds("cat run.txt", await chat.innerText(".card pre"));
-  await window.picture("approval-command");
+  await pictures(window, "approval-command");
   same("one\n", window.disk("run.txt"), "before an answer");
   await window.reject();
   await until("the second card", async () => seen.length === 1 && await chat.locator(".card").count() === 1);
@@ -47,11 +48,7 @@ story("a folder that is not trusted asks before an edit, and shows its diff", as
   await window.ask("untrusted edit");
   const chat = await window.said("+ONE");
   holds("-one", await chat.innerText(".card pre"));
-  await window.picture("approval-edit");
-  await window.configure("workbench.colorTheme", "Default Dark Modern");
-  await window.page.locator(".monaco-workbench.vs-dark").waitFor();
-  await window.picture("approval-edit-dark");
-  await window.configure("workbench.colorTheme", undefined);
+  await pictures(window, "approval-edit");
   await window.reject();
   await window.said("+uno");
   same("one\n", await window.text("guard.txt"));
@@ -93,7 +90,7 @@ story("a question is answered by an option or in own words", async (world) => {
   await chat.click(".card button:text-is('spaces')");
   await until("the second question", async () => seen.length === 1 && await chat.locator(".card button").count() === 2);
   await chat.fill(".card textarea", "neither");
-  await window.picture("question");
+  await pictures(window, "question");
   await chat.click(".card button:text-is('Answer')");
   await window.said("Thanks.");
   holds("spaces", seen[0]);

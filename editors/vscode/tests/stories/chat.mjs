@@ -167,7 +167,7 @@ story("retries are one line that counts down, and that goes when the answer come
   const left = () => chat.innerText(".retry").then((text) => /Retrying in ([1-4]) s\./.exec(text)?.[1]);
   const first = await until("the countdown", left);
   await until("a second less", async () => (await left() ?? 0) < first);
-  await window.picture("retry");
+  await pictures(window, "retry");
   await until("the third try", async () => tries === 3);
   same(1, await chat.locator(".retry").count());
   release();
@@ -184,6 +184,7 @@ story("a thought is folded, and opens", async (world) => {
   const chat = await window.said("I am done.");
   same(false, (await chat.innerText("body")).includes("I wonder"));
   await chat.click(".thought > summary");
+  await pictures(window, "thought");
   same("I wonder about it.", await chat.innerText(".thought .inner"));
 });
 
@@ -198,6 +199,7 @@ story("the changes of a turn are undone, and kept, in its row", async (world) =>
   const window = await world.shared({ "row.txt": "one\ntwo\n" });
   await window.ask("first change");
   const chat = await window.said("Changed row.txt (+1 −1)");
+  await pictures(window, "changes");
   await chat.click(".files button:text-is('Undo')");
   await until("the undo", async () => await window.text("row.txt") === "one\ntwo\n");
   await window.ask("second change");

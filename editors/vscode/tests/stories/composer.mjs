@@ -261,6 +261,7 @@ story("an agent is chosen from its list; a turn that stops at the step limit con
   await window.ask("many steps");
   const chat = await window.said("Stopped at the step limit.");
   holds("You are the CAREFUL reviewer.", system);
+  await pictures(window, "step-limit");
   await chat.click(".item button:text-is('Continue')");
   await window.said("Continued.");
   world.settings({});

@@ -2,6 +2,7 @@
 // time that `activate` takes.
 import fs from "node:fs";
 import path from "node:path";
+import { pictures } from "../harness/pictures.mjs";
 import { same, story, until } from "../harness/runner.mjs";
 
 const DELTAS = 20_000, MESSAGES = 2_000;
@@ -50,6 +51,7 @@ story("of 2,000 messages only those near are drawn, and each is there where it i
   await window.said("Note 1999.");
   const drawn = await chat.locator("#list .item").count();
   same(true, drawn > 20 && drawn < 200, `${drawn} items are drawn`);
+  await pictures(window, "long");
   await log("log.scrollTop = 0");
   await chat.locator(".turn:has-text('Prompt 0.')").waitFor();
   await chat.locator("#end").waitFor();

@@ -1,6 +1,7 @@
 // The prompt's preview, settings and their scopes, keys, code actions, trouble with the program.
 import fs from "node:fs";
 import path from "node:path";
+import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what is cached, and what has changed since", async (world) => {
@@ -26,10 +27,6 @@ story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what
   await until("a cached segment", async () => await segment("editing").locator("[aria-label^='Sent before']").count() === 1);
   holds("the stable part is as it was sent", await page.innerText("[aria-label='Since the last request']"));
   await window.picture("prompt-cached");
-  await window.configure("workbench.colorTheme", "Default Dark Modern");
-  await page.locator("body.vscode-dark").waitFor();
-  await window.picture("prompt-dark");
-  await window.configure("workbench.colorTheme", undefined);
 });
 
 story("a workspace's settings narrow and never grant; the user's own count", async (world) => {
@@ -98,7 +95,7 @@ story("a prompt whose key is refused comes back with its selection, one Enter aw
   await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "refused once");
   await window.page.locator(".notification-toast:has-text('Set API Key')").first().waitFor();
   await chat.locator(".failure button:text-is('Set API Key')").waitFor();
-  await window.picture("key-refused");
+  await pictures(window, "error");
   await chat.press("#text", "Enter");
   await window.said("Accepted.");
   same(2, await chat.locator(".prompt .chip:has-text('refused.txt')").count(), "prompts with the selection");

@@ -21,7 +21,7 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
   await chat.click("#stop");
   await window.said("Cancelled.");
   await until("the button's end", async () => !(await chat.isVisible("#stop")));
-  await window.picture("cancelled");
+  await pictures(window, "cancelled");
   await window.ask("sleep long");
   await chat.click(".card button:text-is('Allow')");
   const pid = await until("the command", () => Number(window.disk("pid")));

@@ -100,7 +100,7 @@ story("without a key the view asks for one, and then offers prompts about the op
   await chat.fill("#key input", "sk-test");
   await chat.click("#key button");
   await chat.locator(".start [role=alert]:has-text('The key was refused')").waitFor();
-  await window.picture("key-test");
+  await pictures(window, "key-test");
   await chat.fill("#key input", "sk-right");
   await chat.click("#key button");
   await chat.locator(".example").first().waitFor();
