@@ -17,6 +17,7 @@ import * as keys from "./keys.ts";
 import { Inspector } from "./inspector.ts";
 import { Languages } from "./languages.ts";
 import type { FromView, Setup } from "./messages.ts";
+import { mcp } from "./mcp.ts";
 import { pages } from "./pages.ts";
 import * as places from "./places.ts";
 import { dropped } from "./prompts.ts";
@@ -47,13 +48,16 @@ export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("Interline", { log: true });
   const bar = window.createStatusBarItem("interline", StatusBarAlignment.Left);
   const chat = new Chat(context.extensionUri);
-  let named = "Interline";
+  let named = "Interline", reviewed = "";
   const show = (): void => {
     const works = sessions.running.size > 0;
     bar.text = asks.waiting.size > 0 ? "$(bell) Interline asks you"
       : `$(${works ? "loading~spin" : "sparkle"}) ${named}`;
     chat.last({ kind: "busy", busy: sessions.busy });
     void sessions.tell();
+    // The changes to review are those of the sessions that are shown.
+    if (sessions.key !== reviewed) review.later();
+    reviewed = sessions.key;
     chat.badge(asks.waiting.size);
     void commands.executeCommand("setContext", "interline.running", works);
   };
@@ -205,8 +209,10 @@ export function activate(context: ExtensionContext): void {
     "interline.review": () => review.menu(),
     "interline.openChanges": (given) => review.open(given),
     "interline.decideTurn": (given) => review.decideTurn(given),
-    "interline.newSession": () => sessions.begin().then(() => review.later()),
-    "interline.newTab": () => sessions.begin(true).then(() => review.later()),
+    "interline.newSession": () => sessions.begin(),
+    "interline.newTab": () => sessions.begin(true),
+    "interline.mcpLogin": (given) => mcp(server, "login", given?.server),
+    "interline.mcpLogout": (given) => mcp(server, "logout", given?.server),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
     "interline.agent": (given) => sessions.configure("agent", given?.agent),

@@ -95,6 +95,11 @@ export class Sessions {
     return inTab ? this.facts.get(sessionId)?.title ?? undefined : undefined;
   }
 
+  /** The sessions that are shown, as one word. */
+  get key(): string {
+    return [...this.shown.values()].join(" ");
+  }
+
   /** Whether a turn runs in a session that is shown. */
   get busy(): boolean {
     return [...this.running.keys()].some((id) => this.visible(id));
@@ -465,7 +470,7 @@ export class Sessions {
         client.warn(`session ${sessionId}: ${error}`);
       }
     }
-    await this.named();
+    await this.named().catch((error) => client.warn(`titles: ${error}`));
   }
 
   /** The titles of the sessions in tabs; those that are gone have none. */

@@ -53,7 +53,7 @@ export class World {
   /** The user's and the machine's settings: the model on loopback, and nothing that distracts. */
   settings(more) {
     const { path: program, env } = this.serverSettings();
-    const machine = { "interline.server.path": program, "interline.server.env": env, "interline.agents": {} };
+    const machine = { "interline.server.path": program, "interline.server.env": env, "interline.agents": {}, "interline.mcpServers": {} };
     const user = {
       "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
       "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },

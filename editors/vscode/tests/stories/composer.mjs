@@ -240,7 +240,7 @@ story("the mode and the model are shown, chosen from a list that marks them, and
   await until("the context in use", async () => /Context: \d+ tokens/.test(await chat.getAttribute("#use", "title") ?? ""));
 });
 
-story("an agent is chosen from its list; a turn that stops at the step limit continues by a button", async (world) => {
+story("an agent is chosen from its list; a turn that stops at the step limit continues by a button; a login of an MCP server says what is wrong", async (world) => {
   let system;
   world.model.on("many steps", async function* ({ body }) {
     system = JSON.stringify(body.system);
@@ -250,7 +250,7 @@ story("an agent is chosen from its list; a turn that stops at the step limit con
     yield { say: "Continued." };
   });
   const reviewer = { description: "Reviews", prompt: "You are the CAREFUL reviewer." };
-  world.settings({ "interline.limits.steps": 2, "interline.agents": { reviewer } });
+  world.settings({ "interline.limits.steps": 2, "interline.agents": { reviewer }, "interline.mcpServers": { sheep: { url: "http://127.0.0.1:9/mcp" } } });
   const window = await world.window(world.project({ "steps.txt": "one\n" }));
   await window.open("steps.txt");
   await window.command("interline.chat.focus");
@@ -264,6 +264,9 @@ story("an agent is chosen from its list; a turn that stops at the step limit con
   await pictures(window, "step-limit");
   await chat.click(".item button:text-is('Continue')");
   await window.said("Continued.");
+  await window.palette("Interline: Log In to an MCP Server");
+  await window.page.locator(".quick-input-list .monaco-list-row:has-text('sheep')").click();
+  await window.page.locator(".notification-toast:has-text('sheep')").first().waitFor();
   world.settings({});
 });
 
