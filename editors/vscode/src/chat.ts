@@ -226,11 +226,14 @@ export class Chat {
     });
   }
 
-  /** `again`: the same prompt can be sent again. */
-  ended({ sessionId, turnId, error, stopReason, files }: Ended, again = false): void {
+  /** `again`: the same prompt can be sent again. `more`: continues a turn that has stopped. */
+  ended(turn: Ended, again = false, more?: () => unknown): void {
+    const { sessionId, turnId, error, stopReason, files } = turn;
+    const stopped = stopReason in words.stops ? words.stops[stopReason as Stop] : undefined;
     this.post({ kind: "ended" });
     if (error) this.failed(turnId, error, again);
-    else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
+    else if (stopped && more) this.row(`continue ${turnId}`, stopped, more, "Continue");
+    else if (stopped) this.note(stopped);
     if (files.length > 0) this.changed(sessionId, turnId, files);
   }
 

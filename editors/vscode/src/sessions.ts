@@ -143,13 +143,11 @@ export class Sessions {
     const shows = this.shows(turn);
     if (!shows && this.tabs.of(this.cwd()).includes(sessionId)) this.unread.add(sessionId);
     if (again) this.chat.acts.set(`again ${turnId}`, () => this.start(sessionId, began.input));
-    if (shows) this.chat.ended(turn, Boolean(again));
+    const stopped = turn.stopReason === "maxSteps" || turn.stopReason === "maxTokens";
+    const more = (): unknown => this.start(sessionId, [{ type: "text", text: "Continue." }]);
+    if (shows) this.chat.ended(turn, Boolean(again), stopped ? more : undefined);
     const title = this.facts.get(sessionId)?.title || words(began?.input ?? []).slice(0, 60);
     void this.chat.away(`${error ? "the turn failed" : "the turn has ended"}: ${title}`);
-    const stopped = turn.stopReason === "maxSteps" || turn.stopReason === "maxTokens";
-    const go = (): unknown => this.start(sessionId, [{ type: "text", text: "Continue." }]);
-    const more = "There is more to do.";
-    if (stopped && shows) this.chat.row(`continue ${turnId}`, more, go, "Continue");
     if (error?.kind !== "auth" && error?.kind !== "noModel") return;
     this.giveBack(began?.input ?? []);
     void tell({ message: error.message, data: error });

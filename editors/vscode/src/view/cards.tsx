@@ -32,6 +32,9 @@ export function Cards({ cards, moved }: { cards: Card[]; moved: number }) {
 function One({ card }: { card: Card }) {
   const { id, title, about, body, diff, buttons, freeText, opens, question } = card;
   const [rejects, setRejects] = useState<CardButton>();
+  // Beside an answer in own words is the button for none.
+  const none = freeText ? buttons.find(({ answer }) => answer === "") : undefined;
+  const offered = buttons.filter((button) => button !== none);
   const own = useRef<HTMLTextAreaElement>(null);
   const answer = (answer: string, at: number, feedback?: string): void => {
     // When it was clicked, not when a busy view gets to it.
@@ -64,7 +67,7 @@ function One({ card }: { card: Card }) {
       : <pre tabIndex={0}>{visible(body).trimEnd()}</pre>)}
     {rejects ? <Reason own={own} send={(at) => answer(rejects.answer, at, words())}
       back={() => setRejects(undefined)} /> : <div class="buttons">
-      {buttons.map((button) => <Choice button={button} press={press} />)}
+      {offered.map((button) => <Choice button={button} press={press} />)}
       {opens && <button type="button" class="link" onClick={() => post({ kind: "openDiff", id })}>
         Open diff
       </button>}
@@ -78,6 +81,7 @@ function One({ card }: { card: Card }) {
       <button type="button" onClick={(event) => words() && answer(words(), event.timeStamp)}>
         Answer
       </button>
+      {none && <Choice button={none} press={press} />}
     </div>}
   </div>;
 }

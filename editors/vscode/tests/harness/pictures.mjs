@@ -15,6 +15,7 @@ async function width(window, wanted) {
 /** Pictures of what the view shows now. */
 export async function pictures(window, name) {
   const all = process.env.PICTURES === "1";
+  await (await window.chat()).locator("#cards:not([aria-disabled])").waitFor({ state: "attached" });
   for (const [theme, look] of [[undefined, "light"], ["Default Dark Modern", "dark"]].slice(0, all ? 2 : 1)) {
     if (all) await window.configure("workbench.colorTheme", theme);
     await window.page.locator(`.monaco-workbench.vs${look === "dark" ? "-dark" : ""}`).waitFor();
