@@ -16,7 +16,7 @@ import { Tabs } from "./tabs.ts";
 export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
-const REMEMBERED = "interline.session ", OPEN = "interline.tabs ", SHOWN = 1000;
+const REMEMBERED = "interline.session ", OPEN = "interline.tabs ", SHOWN = 1000, LISTED = 100;
 /** Net changes of turns, and how many of them: the log has sums over their edits. */
 const COUNTS = "interline.counts", COUNTED = 200;
 /** What the prompt of an inline edit says besides the user's words. */
@@ -137,11 +137,11 @@ export class Sessions {
   readonly ended = (turn: wire.TurnEnded): void => {
     const { sessionId, turnId, error } = turn, began = this.running.get(sessionId);
     if (began?.turnId === turnId) this.running.delete(sessionId);
+    const shows = this.shows(turn);
+    if (!shows && this.tabs.of(this.cwd()).includes(sessionId)) this.unread.add(sessionId);
     this.unqueue(sessionId, turnId);
     this.changed();
     const again = began && error && PASSING.includes(error.kind);
-    const shows = this.shows(turn);
-    if (!shows && this.tabs.of(this.cwd()).includes(sessionId)) this.unread.add(sessionId);
     if (again) this.chat.acts.set(`again ${turnId}`, () => this.start(sessionId, began.input));
     const stopped = turn.stopReason === "maxSteps" || turn.stopReason === "maxTokens";
     const more = (): unknown => this.start(sessionId, [{ type: "text", text: "Continue." }]);
@@ -476,7 +476,7 @@ export class Sessions {
     const cwd = this.cwd(), open = this.tabs.of(cwd), folder = this.folder()?.fsPath;
     if (open.length < 2) return;
     const { sessions } = await this.server.client!.sendRequest<wire.SessionList>(
-      "interline/session/list", { cwd: folder, limit: SHOWN });
+      "interline/session/list", { cwd: folder, limit: LISTED });
     const known = new Map(sessions.map(({ sessionId, title }) => [sessionId, title]));
     this.tabs.set(cwd, open.filter((id) => known.has(id) || this.visible(id)));
     for (const id of open) {
