@@ -27,7 +27,7 @@ function Page({ preview }: { preview: PromptPreview }) {
   const { request, tokens, tools, epoch, pending, problems = [], compaction } = preview;
   const { sent, absent, bytes, same } = parts(preview);
   const [all, setAll] = useState(false);
-  const about = tokens.exact ? "" : "about ";
+  const about = tokens.exact ? "" : "About ";
   const part = Math.round(same / Math.max(1, bytes) * 100);
   const groups = [["system", "Stable part"], ["tail", "With each prompt"]] as const;
   return <main id="prompt">
@@ -37,7 +37,8 @@ function Page({ preview }: { preview: PromptPreview }) {
         onClick={() => host.postMessage({ kind: "refresh" })} />
     </header>
     <p>{about}<strong>{number(tokens.count)} tokens</strong>, {number(bytes)} bytes
-      to {request.provider}, {tools.length} tools. Epoch {epoch.id} ({epoch.reason}).</p>
+      to {request.provider}, {tools.length} tools.{" "}
+      {epoch.id === "next" ? "A new epoch begins" : `Epoch ${epoch.id}`} ({epoch.reason}).</p>
     <div class="bar" role="img" aria-label={`${part}% can be cached`}>
       <div class="cached" style={{ width: `${part}%` }} />
     </div>
