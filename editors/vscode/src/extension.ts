@@ -143,7 +143,7 @@ export function activate(context: ExtensionContext): void {
   const tried = async ({ provider, secret }: FromView & { kind: "key" }): Promise<void> => {
     const facts = { keyless: true };
     setup({ ...facts, trial: { testing: true } });
-    const done = keys.test(context, server, quiet, provider, secret);
+    const done = keys.test(context, server, provider, secret);
     const why = await done.catch((error) => {
       setup({ ...facts, trial: { testing: false } });
       throw error;
@@ -173,6 +173,7 @@ export function activate(context: ExtensionContext): void {
         return sessions.dequeue(said.turn, said.kind);
       case "act": return chat.acts.get(said.id)?.();
       case "cancel": return sessions.cancel();
+      case "retry": return sessions.retry();
       case "tab": return sessions.open(said.id);
       case "closeTab": return sessions.close(said.id);
       case "open": return places.open(said);

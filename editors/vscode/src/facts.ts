@@ -6,10 +6,12 @@ export const model = ({ model }: Pick<State, "model">): string =>
   model.split("/").slice(1).join("/");
 
 /** Context, tokens, cost and trust, a line for each that is known. */
-export function facts({ used, tokens, cost, trusted }: State): string[] {
+export function facts({ context, tokens, cost, trusted }: State): string[] {
+  const number = (value: number): string => value.toLocaleString("en");
   const lines = [
-    used !== undefined && `Context: ${used.toLocaleString("en")} tokens at the last request`,
-    tokens && `Session: ${tokens.toLocaleString("en")} tokens`,
+    context && `Context: ${number(context.used)} of ${number(context.window)} tokens `
+      + `(${percent(context)}%)`,
+    tokens && `Session: ${number(tokens)} tokens`,
     cost && `Cost: $${cost.toFixed(cost < 0.1 ? 4 : 2)}`,
     trusted !== undefined
       && (trusted ? "Folder: trusted" : "Folder: not trusted; every edit asks"),
@@ -17,9 +19,6 @@ export function facts({ used, tokens, cost, trusted }: State): string[] {
   return lines.filter((line) => typeof line === "string");
 }
 
-/** Thousands as people read them. */
-export function short(tokens: number): string {
-  if (tokens < 1000) return `${tokens}`;
-  return tokens < 1_000_000 ? `${(tokens / 1000).toFixed(tokens < 10_000 ? 1 : 0)}k`
-    : `${(tokens / 1_000_000).toFixed(1)}M`;
-}
+/** How much of the model's window is used. */
+export const percent = ({ used, window }: { used: number; window: number }): number =>
+  Math.min(100, Math.round(used / Math.max(1, window) * 100));

@@ -1,7 +1,6 @@
 // Keys of providers: kept in the editor's secret store, handed to the server at each start.
 import { window, type ExtensionContext } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { Quiet } from "./quiet.ts";
 import * as say from "./say.ts";
 import type { Server } from "./server.ts";
 import * as settings from "./settings.ts";
@@ -26,31 +25,17 @@ export async function ask(context: ExtensionContext, server: Server): Promise<vo
   await store(context, server, provider, given.trim());
 }
 
-/** Asks the provider for one word with a key: why it was refused, or undefined. */
-async function refused(
-  server: Server, quiet: Quiet, provider: string, secret: string,
-): Promise<string | undefined> {
-  const { models = [] } = await server.request("interline/status", {});
-  const model = models.find((each) => each.startsWith(`${provider}/`));
-  if (!model) return undefined;
-  await server.request("interline/auth/set", { provider, secret });
-  const session = { title: "Key test", model, detail: "none" };
-  const asked = quiet.ask(session, [{ type: "text", text: "Answer with the word OK." }]);
-  return asked.then(() => undefined, async (error) => {
-    // Anything else, such as a network that is down, says nothing about the key.
-    if (error?.data?.kind !== "auth") return undefined;
-    await server.request("interline/auth/set", { provider, secret: "" });
-    return `${error.message}`;
-  });
-}
-
-/** Tests a key that was given in the view, and stores it unless the provider refuses it. */
+/**
+ * Tests a key that was given in the view, and stores it unless the provider refuses it: then it
+ * gives the reason. A network that is down says nothing about the key.
+ */
 export async function test(
-  context: ExtensionContext, server: Server, quiet: Quiet, provider: string, secret: string,
+  context: ExtensionContext, server: Server, provider: string, secret: string,
 ): Promise<string | undefined> {
-  const why = await refused(server, quiet, provider, secret);
-  if (why === undefined) await store(context, server, provider, secret);
-  return why;
+  const { outcome, error } = await server.request("interline/auth/test", { provider, secret });
+  if (outcome === "refused") return error?.message ?? "the provider refused it";
+  await store(context, server, provider, secret);
+  return undefined;
 }
 
 /** Stores a key, or removes it if it is empty. */

@@ -92,8 +92,8 @@ export interface State {
   mode: string;
   agent?: string;
   title: string;
-  /** Tokens in the model's context at the last request, and of the session in all. */
-  used?: number;
+  /** Tokens that the next request would send, of the model's window; and of the session in all. */
+  context?: { used: number; window: number };
   tokens?: number;
   cost?: number;
   trusted?: boolean;
@@ -145,7 +145,7 @@ export type ToView =
   | { kind: "busy"; busy: boolean };
 
 export type FromView =
-  | { kind: "ready" | "cancel" }
+  | { kind: "ready" | "cancel" | "retry" }
   | { kind: "act"; id: string }
   /** `steer`: for the turn that runs, not after it. */
   | { kind: "send"; text: string; attachments?: Attachment[]; steer?: boolean }

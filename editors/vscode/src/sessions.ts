@@ -37,7 +37,7 @@ interface Facts {
   title?: string | null;
   tokens?: number;
   cost?: number | null;
-  used?: number;
+  context?: wire.ContextUse | null;
 }
 type Prompt = Pick<wire.TurnStarted, "sessionId" | "turnId" | "input">;
 interface Waiting extends Queued { input: wire.Input[] }
@@ -118,11 +118,8 @@ export class Sessions {
 
   private take({ sessionId, turnId, event }: Omit<wire.TurnEvent, "seq">): void {
     if (event.type === "userMessage") return this.heard(sessionId, turnId, event.input);
-    if (event.type === "usage" && event.step?.input !== undefined) {
-      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = event.step;
-      const used = input + output + cacheRead + cacheWrite;
-      if (used > 0) this.learn(sessionId, { used });
-    }
+    // A sub-agent's request has none.
+    if (event.type === "usage" && event.context) this.learn(sessionId, { context: event.context });
     this.chat.event(event);
   }
 
@@ -187,7 +184,7 @@ export class Sessions {
       tabs,
       model: facts.model ?? settings.get("model", ""), mode: facts.mode ?? settings.get("mode", ""),
       title: facts.title ?? "", ...facts.agent && { agent: facts.agent }, agents,
-      ...facts.used !== undefined && { used: facts.used },
+      ...facts.context && { context: facts.context },
       ...facts.tokens && { tokens: facts.tokens }, ...facts.cost && { cost: facts.cost },
       ...folder && folder.fsPath in this.trust && { trusted: this.trust[folder.fsPath] },
       queue: (this.queues.get(session ?? "") ?? []).map(({ turn, text }) => ({ turn, text })),
@@ -248,6 +245,13 @@ export class Sessions {
     void this.memory.update(OPEN + cwd, this.tabs.of(cwd));
     if (this.shown.get(cwd) === id && next) await this.open(next);
     else await this.tell();
+  }
+
+  /** Sends a request that failed again at once, instead of after its wait. */
+  async retry(): Promise<void> {
+    for (const sessionId of [...this.running.keys()].filter((id) => this.visible(id))) {
+      await this.server.request("interline/turn/retry", { sessionId });
+    }
   }
 
   /** Stops the turns of the sessions that are shown. */

@@ -5,7 +5,7 @@ import "../../media/prompt.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { visible } from "../messages.ts";
-import type { PromptPreview, SegmentRow, ToolSpec, Trust } from "../protocol.ts";
+import type { PreviewContext, PromptPreview, SegmentRow, ToolSpec, Trust } from "../protocol.ts";
 import { Icon, IconButton } from "../view/parts.tsx";
 import { parts, since, type Cached, type Shown } from "./parts.ts";
 
@@ -24,7 +24,7 @@ const CACHED: Record<Cached, [icon: string, words: string]> = {
 const number = (value: number): string => value.toLocaleString("en");
 
 function Page({ preview }: { preview: PromptPreview }) {
-  const { request, tokens, tools, epoch, pending, problems = [], compaction } = preview;
+  const { request, tokens, tools, epoch, pending, problems = [], compaction, context } = preview;
   const { sent, absent, bytes, same } = parts(preview);
   const [all, setAll] = useState(false);
   const about = tokens.exact ? "" : "About ";
@@ -43,6 +43,7 @@ function Page({ preview }: { preview: PromptPreview }) {
       <div class="cached" style={{ width: `${part}%` }} />
     </div>
     <p class="quiet">{part}% was sent before and can be read from the provider's cache.</p>
+    {context && <Context {...context} />}
     {compaction && <p class="warns"><Icon name="fold" /> The conversation would be compacted first:
       {" "}{number(compaction.tokens)} of {number(compaction.threshold)} tokens.</p>}
     <section aria-label="Since the last request">
@@ -74,6 +75,23 @@ function Page({ preview }: { preview: PromptPreview }) {
     <Fold title="The request as it is sent" detail={`${number(bytes)} bytes`} icon="json"
       text={pretty(request.body)} />
   </main>;
+}
+
+const FILLS = ["system", "tools", "conversation", "prompt"] as const;
+
+/** What fills the model's window. */
+function Context(context: PreviewContext) {
+  const { window: size } = context, used = FILLS.reduce((sum, each) => sum + context[each], 0);
+  return <section aria-label="Context">
+    <h2>Context</h2>
+    <div class="bar fills" aria-hidden="true">
+      {FILLS.map((each) =>
+        <div class={each} style={{ width: `${context[each] / size * 100}%` }} />)}
+    </div>
+    <p>{number(used)} of {number(size)} tokens: {FILLS.map((each) => <span class="fill">
+      <span class={`dot ${each}`} /> {each} {number(context[each])}
+    </span>)}</p>
+  </section>;
 }
 
 function Segment({ row, cached, share }: Shown) {

@@ -118,6 +118,9 @@ function Retry({ body: { text, until } }: { body: Of<"retry"> }) {
   const left = Math.ceil((until - now) / 1000);
   return <div class="item note retry" tabIndex={-1}>
     <Icon name="loading" spin /> {text} {left > 0 ? `Retrying in ${left} s.` : "Retrying…"}
+    {left > 0 && <>{" "}<button type="button" class="link" onClick={() => post({ kind: "retry" })}>
+      Retry now
+    </button></>}
   </div>;
 }
 

@@ -1,6 +1,6 @@
 // What the session runs with, below the field: mode, model, agent, tokens and cost; Stop and Send.
 import { useRef } from "preact/hooks";
-import { facts, model as named, short } from "../facts.ts";
+import { facts, model as named, percent } from "../facts.ts";
 import type { State } from "../messages.ts";
 import { post } from "./host.ts";
 import { Icon, IconButton } from "./parts.tsx";
@@ -47,11 +47,19 @@ function Picker({ id, what, value, title = value, command }: {
 /** How much is in the model's context; the rest is in the tooltip. */
 function Use({ state }: { state: State | undefined }) {
   if (!state) return null;
-  const { used, trusted } = state, lines = facts(state);
+  const { context, trusted } = state, lines = facts(state);
   if (lines.length === 0) return null;
   return <button type="button" id="use" class="picker" title={lines.join("\n")}
     aria-label={lines.join(". ")} onClick={run("interline.showPrompt")}>
     {trusted === false && <Icon name="workspace-untrusted" />}
-    {used !== undefined && <span>{short(used)}</span>}
+    {context && <><Ring part={percent(context)} /><span>{percent(context)}%</span></>}
   </button>;
+}
+
+/** How full something is; red where little is left. */
+function Ring({ part }: { part: number }) {
+  return <svg class={`ring${part > 85 ? " full" : ""}`} viewBox="0 0 16 16" aria-hidden="true">
+    <circle cx="8" cy="8" r="6" pathLength="100" />
+    <circle class="part" cx="8" cy="8" r="6" pathLength="100" stroke-dasharray={`${part} 100`} />
+  </svg>;
 }

@@ -153,13 +153,13 @@ story("the view stays where it is read, and goes to the end for a prompt and by 
   await window.said("After it.");
 });
 
-story("retries are one line that counts down, and that goes when the answer comes", async (world) => {
+story("retries are one line that counts down and can be ended, and that goes when the answer comes", async (world) => {
   let tries = 0, release;
   const held = new Promise((settle) => (release = settle));
   world.model.on("limit me", async function* () {
     tries += 1;
     if (tries === 3) await held;
-    yield tries < 3 ? { limited: 4 } : { say: "Through." };
+    yield tries < 3 ? { limited: tries === 1 ? 4 : 60 } : { say: "Through." };
   });
   const window = await world.shared({ "retry.txt": "one\n" });
   await window.ask("limit me");
@@ -168,6 +168,8 @@ story("retries are one line that counts down, and that goes when the answer come
   const first = await until("the countdown", left);
   await until("a second less", async () => (await left() ?? 0) < first);
   await pictures(window, "retry");
+  await chat.locator(".retry:has-text('Retrying in 5')").waitFor();
+  await chat.click(".retry button:text-is('Retry now')");
   await until("the third try", async () => tries === 3);
   same(1, await chat.locator(".retry").count());
   release();

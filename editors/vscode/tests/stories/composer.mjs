@@ -231,13 +231,15 @@ story("the mode and the model are shown, chosen from a list that marks them, and
   await list.filter({ hasText: "plan" }).click();
   await until("the mode", async () => await chat.innerText("#mode") === "plan");
   await chat.click("#model");
+  await list.filter({ hasText: "Add an API key…" }).waitFor();
+  same(0, await list.filter({ hasText: /^gpt|gemini-/ }).count(), "models without a key");
   await list.filter({ hasText: "claude-haiku-5-5" }).click();
   await until("the model", async () => await chat.innerText("#model") === "claude-haiku-5-5");
   await chat.fill("#text", "which model");
   await chat.press("#text", "Enter");
   await window.said("This one.");
   same("claude-haiku-5-5", model);
-  await until("the context in use", async () => /Context: \d+ tokens/.test(await chat.getAttribute("#use", "title") ?? ""));
+  await until("the context in use", async () => /Context: [\d,]+ of [\d,]+ tokens/.test(await chat.getAttribute("#use", "title") ?? ""));
 });
 
 story("an agent is chosen from its list; a turn that stops at the step limit continues by a button; a login of an MCP server says what is wrong", async (world) => {

@@ -88,7 +88,7 @@ story("without a key the view asks for one, and then offers prompts about the op
   world.settings({ "interline.server.env": { ANTHROPIC_BASE_URL: world.model.url } });
   say(world, "Explain a.txt", "It says one.");
   let tests = 0;
-  world.model.on("Answer with the word OK.", async function* () {
+  world.model.on("Say OK.", async function* () {
     yield ++tests === 1 ? { refuses: true } : { say: "OK" };
   });
   const window = await world.window(world.project({ "a.txt": "one\n" }));

@@ -11,6 +11,7 @@ const row = (id: string, slot: "system" | "tail", included = true): SegmentRow =
 const rows = [row("provider", "system"), row("tools", "system"), row("mode", "system"), row("soul", "system", false), row("date", "tail")];
 const preview = (more: Partial<PromptPreview>): PromptPreview => ({
   segments: rows, system: "", tail: "", tools: [], pending: [], tokens: { count: 70, exact: false },
+  context: { window: 1000, system: 40, tools: 10, conversation: 10, prompt: 10 },
   request: { provider: "anthropic", body: "x".repeat(1000), breakpoints: [100, 400, 1000] },
   epoch: { id: "next", reason: "start" }, ...more,
 });

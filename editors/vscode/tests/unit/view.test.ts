@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./fake.ts";
 import type { ToView } from "../../src/messages.ts";
-import { facts, model, short } from "../../src/facts.ts";
+import { facts, model } from "../../src/facts.ts";
 import { patched } from "../../src/patch.ts";
 import { cut, mend, Source } from "../../src/view/blocks.ts";
 import { colour, ofFile } from "../../src/view/code.ts";
@@ -212,6 +212,9 @@ test("a prompt that begins with a skill's or a server's name is one", () => {
 test("pickers mark what is current, and models come by provider", () => {
   const found = rowsOf("model", ["a/one", "b/two", "b/three", "replay/@demo"], "b/two").map(({ label, kind }) => `${kind ?? ""}${label}`);
   assert.deepEqual(found, ["-1b", "$(check) two", "three", "-1a", "one"]);
+  const keyless = [{ name: "a/one", provider: "a", ready: false }];
+  const ready = rowsOf("model", ["a/one", "b/two"], "b/two", keyless).filter(({ kind }) => kind === undefined);
+  assert.deepEqual(ready.map(({ label, command }) => command ?? label), ["$(check) two", "interline.setKey"]);
   assert.match(rowsOf("mode", ["agent", "plan"], "plan")[1]!.label, /check/);
 });
 
@@ -224,11 +227,10 @@ test("times are said as people say them", () => {
 
 test("tokens, cost and trust are said in words, and only where they are known", () => {
   const state = { model: "a/b/c", mode: "agent", title: "", queue: [], tabs: [], agents: false };
-  assert.deepEqual(facts({ ...state, used: 41230, tokens: 387870, cost: 0.0188, trusted: false }), [
-    "Context: 41,230 tokens at the last request", "Session: 387,870 tokens", "Cost: $0.0188", "Folder: not trusted; every edit asks",
+  assert.deepEqual(facts({ ...state, context: { used: 41230, window: 200_000 }, tokens: 387870, cost: 0.0188, trusted: false }), [
+    "Context: 41,230 of 200,000 tokens (21%)", "Session: 387,870 tokens", "Cost: $0.0188", "Folder: not trusted; every edit asks",
   ]);
   assert.deepEqual([facts(state), model(state)], [[], "b/c"]);
-  assert.deepEqual([999, 1_500, 41_230, 2_000_000].map(short), ["999", "1.5k", "41k", "2.0M"]);
 });
 
 test("an answer to what was typed before does not replace the answer to what is typed now", () => {
