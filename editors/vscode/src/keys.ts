@@ -1,6 +1,7 @@
 // Keys of providers: kept in the editor's secret store, handed to the server at each start.
 import { window, type ExtensionContext } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import type { TestedAuth } from "./protocol.ts";
 import * as say from "./say.ts";
 import type { Server } from "./server.ts";
 import * as settings from "./settings.ts";
@@ -32,9 +33,15 @@ export async function ask(context: ExtensionContext, server: Server): Promise<vo
 export async function test(
   context: ExtensionContext, server: Server, provider: string, secret: string,
 ): Promise<string | undefined> {
-  const { outcome, error } = await server.request("interline/auth/test", { provider, secret });
+  const asked = server.request("interline/auth/test", { provider, secret });
+  const { outcome, error } = await asked.catch((error): Partial<TestedAuth> => {
+    // A provider without a model can have a key.
+    if (error?.data?.kind !== "noModel") throw error;
+    return {};
+  });
   if (outcome === "refused") return error?.message ?? "the provider refused it";
   await store(context, server, provider, secret);
+  if (error) void say.warn(`the key was stored without a test: ${error.message}`);
   return undefined;
 }
 

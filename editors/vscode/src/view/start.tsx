@@ -53,7 +53,7 @@ function Key({ providers, trial }: Setup) {
       </button>
     </form>
     {trial?.refused && <p class="note error" role="alert">
-      <Icon name="error" /> The key was refused: {trial.refused}</p>}
+      <Icon name="error" /> {trial.refused}</p>}
     <p class="quiet">The key is kept in VS Code's secret store. Keys in the environment and of
       {" "}<code>interline login</code> are used too. A model on your own machine is a provider in
       the setting <code>interline.providers</code>; it may need no key.</p>

@@ -99,7 +99,7 @@ story("without a key the view asks for one, and then offers prompts about the op
   await pictures(window, "no-key");
   await chat.fill("#key input", "sk-test");
   await chat.click("#key button");
-  await chat.locator(".start [role=alert]:has-text('The key was refused')").waitFor();
+  await chat.locator(".start [role=alert]:has-text('401')").waitFor();
   await pictures(window, "key-test");
   await chat.fill("#key input", "sk-right");
   await chat.click("#key button");
