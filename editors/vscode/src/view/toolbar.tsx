@@ -50,7 +50,8 @@ function Use({ state }: { state: State | undefined }) {
   const { context, trusted } = state, lines = facts(state);
   if (lines.length === 0) return null;
   return <button type="button" id="use" class="picker" title={lines.join("\n")}
-    aria-label={lines.join(". ")} onClick={run("interline.showPrompt")}>
+    aria-label={[...context ? [`${percent(context)}% of the context`] : [], ...lines].join(". ")}
+    onClick={run("interline.showPrompt")}>
     {trusted === false && <Icon name="workspace-untrusted" />}
     {context && <><Ring part={percent(context)} /><span>{percent(context)}%</span></>}
   </button>;
