@@ -64,15 +64,18 @@ story("what a terminal printed goes with a prompt", async (world) => {
   const window = await world.shared({ "terminal.txt": "one\n" });
   await window.eval("globalThis.shell = vscode.window.createTerminal('tests'); globalThis.shell.show()");
   await until("the shell's integration", () => window.eval("return Boolean(globalThis.shell.shellIntegration)"));
-  await window.eval("for await (const _ of globalThis.shell.shellIntegration.executeCommand('echo $((3 + 4)) sheep').read());");
+  const command = "until [ -e printed ]; do sleep 0.05; done; echo $((3 + 4)) sheep";
+  await window.eval(`globalThis.ran = (async () => { for await (const _ of globalThis.shell.shellIntegration.executeCommand(${JSON.stringify(command)}).read()); })()`);
   await window.command("interline.chat.focus");
   const chat = await window.chat();
   await chat.click("#text");
   await window.page.keyboard.type("what did it print @term");
-  await chat.locator("#offers [aria-selected='true']:has-text('echo $((3 + 4)) sheep')").click();
+  await chat.locator("#offers [aria-selected='true']:has-text('sheep')").click();
+  fs.writeFileSync(path.join(window.folder, "printed"), "");
+  await window.eval("await globalThis.ran");
   await chat.click("#send");
   await window.said("Seven.");
-  holds("$ echo $((3 + 4)) sheep\n7 sheep", asked);
+  holds(`$ ${command}\n7 sheep`, asked);
   await window.eval("globalThis.shell.dispose()");
 });
 
