@@ -68,9 +68,12 @@ story("what a terminal printed goes with a prompt", async (world) => {
   await window.eval(`globalThis.ran = (async () => { for await (const _ of globalThis.shell.shellIntegration.executeCommand(${JSON.stringify(command)}).read()); })()`);
   await window.command("interline.chat.focus");
   const chat = await window.chat();
-  await chat.click("#text");
-  await window.page.keyboard.type("what did it print @term");
-  await chat.locator("#offers [aria-selected='true']:has-text('sheep')").click();
+  const offer = chat.locator("#offers [aria-selected='true']:has-text('sheep')");
+  await until("the command in the list", async () => {
+    await chat.fill("#text", "what did it print @term");
+    return offer.waitFor({ timeout: 1_000 }).then(() => true, () => false);
+  });
+  await offer.click();
   fs.writeFileSync(path.join(window.folder, "printed"), "");
   await window.eval("await globalThis.ran");
   await chat.click("#send");
