@@ -101,6 +101,11 @@ impl Env {
         }
     }
 
+    /// Where the log is.
+    pub fn log_path(&self) -> PathBuf {
+        self.dirs.state.join("logs").join("interline.log")
+    }
+
     /// The value of an environment variable. An empty one is treated as unset.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars

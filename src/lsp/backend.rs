@@ -65,6 +65,7 @@ requests! {
     "interline/mcp/login" => mcp::login,
     "interline/mcp/logout" => mcp::logout,
     "interline/status" => status::status,
+    "interline/debug" => status::debug,
 }
 
 impl Backend for Arc<Door> {

@@ -39,6 +39,8 @@ pub struct Client {
     pub maps_stale: bool,
     /// Supports `workspace/codeLens/refresh`.
     pub refreshes_lenses: bool,
+    /// Shows only one line of a message, and nothing of it later.
+    pub one_line: bool,
 }
 
 /// Editors with measured behaviour.
@@ -87,6 +89,7 @@ impl Client {
             // Upstream's `apply_text_document_edit` prints a message and returns.
             drops_stale: editor == Editor::Neovim,
             maps_stale: editor == Editor::Zed,
+            one_line: editor == Editor::Helix,
             refreshes_lenses: capabilities["workspace"]["codeLens"]["refreshSupport"] == true,
             unread: tools(capabilities["experimental"]["interline"].get("tools")).1,
             offer: offer.unwrap_or_default(),
@@ -123,6 +126,18 @@ impl Client {
         json!({
             "capabilities": capabilities,
             "serverInfo": { "name": "interline", "version": env!("CARGO_PKG_VERSION") },
+        })
+    }
+
+    /// The client for a bug report: the quirks and capabilities that apply.
+    pub fn described(&self) -> Value {
+        json!({
+            "name": self.name,
+            "tier": self.tier,
+            "positionEncoding": encoding_name(self.encoding),
+            "capabilities": self.offer,
+            "unread": self.unread,
+            "off": self.off(),
         })
     }
 

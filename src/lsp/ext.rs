@@ -18,8 +18,8 @@ use crate::host::{
     TextEdit, ToolAnswer, ToolCall, ToolOffer,
 };
 use crate::session::{
-    ConfigureSession, DecideHunks, DecidedHunks, HunkState, ListHunks, ListSessions, NewSession,
-    OpenSession, OpenedSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn,
+    ConfigureSession, DebugReport, DecideHunks, DecidedHunks, HunkState, ListHunks, ListSessions,
+    NewSession, OpenSession, OpenedSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn,
     SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status, TestedAuth,
 };
 
@@ -576,7 +576,7 @@ pub const METHODS: [Method; 44] = [
     client_request::<McpServerRef, Nothing>("interline/mcp/login", true),
     client_request::<McpServerRef, Nothing>("interline/mcp/logout", true),
     client_request::<Nothing, Status>("interline/status", true),
-    client_request::<Nothing, Value>("interline/debug", false),
+    client_request::<Nothing, DebugReport>("interline/debug", true),
     notification::<EditorContext>("interline/context/didChange", ClientNotification, true),
     notification::<DiagnosticsChange>("interline/diagnostics/didChange", ClientNotification, true),
     notification::<LanguagesChange>("interline/languages/didChange", ClientNotification, true),

@@ -3,7 +3,7 @@
 //! bounded, and the last line says how the recording ended. Prompts are never recorded, only the
 //! digest of a request and what a replay compares.
 
-mod scrub;
+pub mod scrub;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -545,6 +545,24 @@ pub struct Status {
     pub trust: BTreeMap<String, bool>,
 }
 
+/// The answer of `interline/debug`: without keys, texts of documents, prompts and titles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct DebugReport {
+    pub version: String,
+    /// Operating system and processor.
+    pub platform: String,
+    /// The client's name, tier, position encoding and capabilities; null without one.
+    pub client: Value,
+    pub folders: BTreeMap<String, String>,
+    /// The effective settings.
+    pub settings: Value,
+    pub status: Status,
+    /// The last lines of the log.
+    pub log: Vec<String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 
 mod create;
 mod current;
+mod debug;
 mod fork;
 mod keys;
 mod open;

@@ -391,6 +391,16 @@ export interface McpPrompt { name?: string; description?: string; arguments?: st
 /** A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`. */
 export interface McpResource { uri?: string; name?: string }
 export interface IgnoredSetting { key: string; source: string; reason: string }
+/** The answer of `interline/debug`: without keys, texts of documents, prompts and titles. */
+export interface DebugReport {
+  version?: string;
+  platform?: string;
+  client?: unknown;
+  folders?: Record<string, string>;
+  settings?: unknown;
+  status?: Status;
+  log?: string[];
+}
 /** Diagnostics that other servers report for a document. */
 export interface DiagnosticsChange { uri: string; version?: number | null; diagnostics: unknown[] }
 /** The languages (LSP ids) for which a language server of the editor answers queries now. */
@@ -602,7 +612,7 @@ export interface ClientRequests {
   "interline/mcp/login": { params: McpServerRef; result: Nothing };
   "interline/mcp/logout": { params: McpServerRef; result: Nothing };
   "interline/status": { params: Nothing; result: Status };
-  "interline/debug": { params: Nothing; result: unknown };
+  "interline/debug": { params: Nothing; result: DebugReport };
 }
 
 export interface ServerRequests {

@@ -655,6 +655,16 @@
 ---@field source string
 ---@field reason string
 
+--- The answer of `interline/debug`: without keys, texts of documents, prompts and titles.
+---@class interline.DebugReport
+---@field version? string
+---@field platform? string Operating system and processor.
+---@field client? any The client's name, tier, position encoding and capabilities; null without one.
+---@field folders? table<string, string>
+---@field settings? any The effective settings.
+---@field status? interline.Status
+---@field log? string[] The last lines of the log.
+
 --- Diagnostics that other servers report for a document.
 ---@class interline.DiagnosticsChange
 ---@field uri string
