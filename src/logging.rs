@@ -2,7 +2,7 @@
 //! (INV-10). `INTERLINE_LOG` sets the filter (`debug`, `interline::edit=trace`, …).
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -17,17 +17,12 @@ const ROTATE: u64 = 5 * 1024 * 1024;
 /// rmcp's log lines quote MCP servers, which may send anything.
 const SILENT: &str = "rmcp=off";
 
-/// Where the log is.
-pub fn path(env: &Env) -> PathBuf {
-    env.dirs.state.join("logs").join("interline.log")
-}
-
 /// Starts logging. If the log cannot be written, Interline starts without it.
 pub fn start(env: &Env, quiet: bool) {
     let directives = env.var("INTERLINE_LOG").unwrap_or("info");
     let filter = EnvFilter::try_new(format!("{directives},{SILENT}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{SILENT}")));
-    let (file, refused) = match open(&path(env)) {
+    let (file, refused) = match open(&env.log_path()) {
         Ok(file) => (Some(file), None),
         Err(error) => (None, Some(error)),
     };

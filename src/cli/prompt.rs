@@ -17,8 +17,10 @@ pub struct PromptArgs {
     /// The mode: agent, ask or plan.
     #[arg(long, value_parser = mode)]
     mode: Option<Mode>,
+    /// The model: PROVIDER/ID or an alias.
     #[arg(long, short)]
     model: Option<String>,
+    /// The named agent whose prompt is shown.
     #[arg(long)]
     agent: Option<String>,
     /// How much of the prompt: full, minimal or none.
@@ -36,6 +38,9 @@ pub struct PromptArgs {
     /// Compare with this session's last request.
     #[arg(long, value_name = "SESSION")]
     diff: Option<String>,
+    /// On a terminal: also list the segments that are not in the prompt.
+    #[arg(long)]
+    all: bool,
     /// Print the preview as JSON.
     #[arg(long)]
     json: bool,
@@ -122,7 +127,7 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
         if args.json {
             terminal::print_json(&serde_json::to_string_pretty(&preview)?);
         } else {
-            terminal::print(&terminal::segments::table(&preview));
+            terminal::segments::print(&preview, args.all);
             if compared {
                 terminal::print(&terminal::segments::pending(&preview));
             }

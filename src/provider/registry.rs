@@ -77,6 +77,9 @@ pub struct Providers {
     recording: OnceLock<Recording>,
 }
 
+/// What a failure says if no provider has a key.
+pub const NO_KEY: &str = "no API key found";
+
 impl Providers {
     pub fn new(env: Env) -> Arc<Self> {
         Arc::new(Self {
@@ -214,7 +217,7 @@ impl Providers {
         }
         Err(Failure::new(
             FailureKind::NoModel,
-            "no API key found",
+            NO_KEY,
             "run `interline login anthropic` (or openai, gemini), set ANTHROPIC_API_KEY, \
              OPENAI_API_KEY or GEMINI_API_KEY, or use your editor's command for keys; \
              docs/models.md lists other ways",

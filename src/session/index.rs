@@ -46,6 +46,13 @@ pub fn list(sessions: &Path) -> Vec<Stored> {
     found
 }
 
+/// The sessions whose ids end so; none for an end that is too short to name one.
+pub fn ending_in(sessions: &Path, end: &str) -> Vec<Stored> {
+    let mut all = list(sessions);
+    all.retain(|stored| end.len() >= 4 && stored.row.session_id.0.ends_with(end));
+    all
+}
+
 fn folders(sessions: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(sessions)
         .into_iter()

@@ -188,7 +188,7 @@ impl Play<'_> {
         // `interline prompt` also lists absent segments, and why.
         preview.segments.retain(|row| row.included);
         print("What will be sent to the model, segment by segment:\n");
-        print(&segments::table(&preview));
+        segments::print(&preview, false);
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{print, print_json, print_part};
+use super::markup::{DIM, Line, PLAIN, diff, wrapped};
+use super::screen::Screen;
+use super::{columns, print, print_json, print_part};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
 use crate::env::tasks;
@@ -29,6 +31,8 @@ pub struct TerminalHost {
     /// Titles of questions that could not be asked.
     rejected: Mutex<Vec<String>>,
     streaming: AtomicBool,
+    /// Standard output is a terminal.
+    screen: Option<Arc<Screen>>,
 }
 
 impl TerminalHost {
@@ -38,6 +42,7 @@ impl TerminalHost {
             ended,
             rejected: Mutex::new(Vec::new()),
             streaming: AtomicBool::new(false),
+            screen: (!json).then(Screen::start).flatten().map(Arc::new),
         }
     }
 
@@ -56,6 +61,9 @@ impl TerminalHost {
     }
 
     fn show(&self, event: &Event) {
+        if let Some(screen) = &self.screen {
+            return screen.event(event);
+        }
         match event {
             Event::TextDelta { text, .. } => {
                 self.streaming.store(true, Ordering::Relaxed);
@@ -116,8 +124,8 @@ impl Host for TerminalHost {
         if self.cannot_ask(&request.title) {
             return ApprovalAnswer::rejected("no terminal to ask on");
         }
-        let question = question(&request);
-        let choice = tasks::blocking(move || ask(&question))
+        let (question, screen) = (question(&request), self.screen.clone());
+        let choice = tasks::blocking(move || ask(&question, screen.as_deref()))
             .await
             .unwrap_or(ChoiceKind::RejectOnce);
         ApprovalAnswer {
@@ -132,7 +140,8 @@ impl Host for TerminalHost {
         if self.cannot_ask(&format!("Ask: {}", one_line(&request.question))) {
             return Some(QuestionAnswer::declined());
         }
-        let asked = tasks::blocking(move || answer(&request)).await;
+        let screen = self.screen.clone();
+        let asked = tasks::blocking(move || answer(&request, screen.as_deref())).await;
         Some(asked.unwrap_or_else(|_| QuestionAnswer::cancelled()))
     }
 
@@ -147,11 +156,17 @@ impl Host for TerminalHost {
             self.show(event);
         }
         if matches!(envelope.body, EnvelopeBody::Ended { .. }) {
+            if let Some(screen) = &self.screen {
+                screen.end();
+            }
             let _ = self.ended.send(envelope.body.clone());
         }
     }
 
     fn message(&self, text: &str) {
+        if let Some(screen) = &self.screen {
+            return screen.message(text);
+        }
         print(&format!("! {text}"));
     }
 
@@ -161,7 +176,42 @@ impl Host for TerminalHost {
     }
 }
 
-fn question(request: &ApprovalRequest) -> String {
+/// What is asked for an approval.
+struct Asked {
+    title: String,
+    reason: String,
+    what: String,
+    is_diff: bool,
+    prompt: String,
+}
+
+impl Asked {
+    /// Without a terminal for the output.
+    fn plain(&self) -> String {
+        let Self {
+            title,
+            reason,
+            what,
+            prompt,
+            ..
+        } = self;
+        format!("\n{title} ({reason})\n{what}\n{prompt}")
+    }
+
+    fn details(&self) -> Vec<Line> {
+        let mut lines = match self.is_diff {
+            true => diff(&self.what),
+            false => {
+                let lines = self.what.lines();
+                lines.map(|line| Line::verbatim(line, PLAIN)).collect()
+            }
+        };
+        lines.extend(wrapped("", &self.reason, DIM, columns().unwrap_or(80)));
+        lines
+    }
+}
+
+fn question(request: &ApprovalRequest) -> Asked {
     let what = match &request.subject {
         Subject::Edit { diff, .. } => exact(diff),
         Subject::Command {
@@ -198,11 +248,13 @@ fn question(request: &ApprovalRequest) -> String {
     } else {
         ""
     };
-    format!(
-        "\n{} ({})\n{what}\nAllow? [y]es{remember} / [N]o: ",
-        one_line(&request.title),
-        request.reason
-    )
+    Asked {
+        title: one_line(&request.title),
+        reason: request.reason.clone(),
+        what,
+        is_diff: matches!(request.subject, Subject::Edit { .. }),
+        prompt: format!("Allow? [y]es{remember} / [N]o: "),
+    }
 }
 
 /// The notification an editor would get.
@@ -223,10 +275,17 @@ fn one_line(text: &str) -> String {
     exact(text).replace('\n', "\\n")
 }
 
-fn ask(question: &str) -> ChoiceKind {
-    print_part(question);
+fn ask(question: &Asked, screen: Option<&Screen>) -> ChoiceKind {
+    match screen {
+        Some(screen) => screen.ask(&question.title, question.details(), &question.prompt),
+        None => print_part(&question.plain()),
+    }
     let mut line = String::new();
-    if std::io::stdin().lock().read_line(&mut line).is_err() {
+    let read = std::io::stdin().lock().read_line(&mut line);
+    if let Some(screen) = screen {
+        screen.answered();
+    }
+    if read.is_err() {
         return ChoiceKind::RejectOnce;
     }
     match line.trim().to_lowercase().as_str() {
@@ -236,15 +295,31 @@ fn ask(question: &str) -> ChoiceKind {
     }
 }
 
-fn answer(request: &QuestionRequest) -> QuestionAnswer {
-    let mut text = format!("\n{}\n", request.question);
-    for (index, option) in request.options.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n", index + 1, one_line(option)));
+fn answer(request: &QuestionRequest, screen: Option<&Screen>) -> QuestionAnswer {
+    let options = request.options.iter().enumerate();
+    let options: Vec<String> = options
+        .map(|(index, option)| format!("  {}. {}", index + 1, one_line(option)))
+        .collect();
+    let prompt = "Your answer (a number or free text; leave empty to skip): ";
+    match screen {
+        Some(screen) => {
+            let width = columns().unwrap_or(80);
+            let wrap = |option: &String| wrapped("", option, PLAIN, width);
+            let options = options.iter().flat_map(wrap).collect();
+            screen.ask(&request.question, options, prompt);
+        }
+        None => {
+            let end = if options.is_empty() { "" } else { "\n" };
+            let options = options.join("\n");
+            print_part(&format!("\n{}\n{options}{end}{prompt}", request.question));
+        }
     }
-    text.push_str("Your answer (a number or free text; leave empty to skip): ");
-    print_part(&text);
     let mut line = String::new();
-    match std::io::stdin().lock().read_line(&mut line) {
+    let read = std::io::stdin().lock().read_line(&mut line);
+    if let Some(screen) = screen {
+        screen.answered();
+    }
+    match read {
         Ok(_) => chosen(&request.options, line.trim()),
         Err(_) => QuestionAnswer::cancelled(),
     }
@@ -287,6 +362,7 @@ mod tests {
             remember: None,
             choices: kinds.iter().map(choice).collect(),
         })
+        .plain()
     }
 
     /// A question on the terminal shows all that is agreed to, and hides nothing.

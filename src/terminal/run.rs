@@ -11,7 +11,7 @@ use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Failure, Input, Mode, SessionId, TurnStop};
 use crate::env::Env;
 use crate::session::{
-    ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn,
+    ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn, index,
 };
 
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub struct RunArgs {
     /// Continue the last session of this folder.
     #[arg(long = "continue", conflicts_with = "session")]
     resume: bool,
-    /// Continue this session.
+    /// Continue this session: its id, or the end of it that `interline sessions` shows.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print events as JSON lines.
@@ -101,10 +101,16 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let prompt = Input::Text {
         text: args.prompt.clone(),
     };
-    sessions
+    let started = sessions
         .start_turn(StartTurn::new(session_id.clone(), vec![prompt]))
-        .await
-        .map_err(into_error)?;
+        .await;
+    if let Err(failure) = started {
+        // Nothing was sent: a new session would be empty.
+        if !args.resume && args.session.is_none() {
+            sessions.delete(&session_id).await.map_err(into_error)?;
+        }
+        return Err(into_error(failure));
+    }
     let end = tokio::select! {
         end = ends.recv() => end,
         () = stop => {
@@ -141,7 +147,7 @@ async fn session(
     mode: Option<Mode>,
 ) -> Result<SessionId, Failure> {
     let known = match (&args.session, args.resume) {
-        (Some(id), _) => Some(SessionId::from(id.as_str())),
+        (Some(id), _) => Some(named(sessions, id)),
         (None, true) => sessions
             .list(ListSessions {
                 cwd: Some(cwd.display().to_string()),
@@ -191,8 +197,17 @@ async fn session(
     Ok(info.session_id)
 }
 
+/// The session with this id, or the only one whose id ends so.
+fn named(sessions: &Sessions, id: &str) -> SessionId {
+    let folder = sessions.shared().env.dirs.state.join("sessions");
+    match index::ending_in(&folder, id).as_slice() {
+        [only] => only.row.session_id.clone(),
+        _ => SessionId::from(id),
+    }
+}
+
 fn into_error(failure: Failure) -> anyhow::Error {
-    anyhow::anyhow!(failure.sentences())
+    anyhow::anyhow!(super::failure(&failure))
 }
 
 fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {

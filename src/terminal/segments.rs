@@ -1,19 +1,58 @@
 //! A preview as a table for people.
 
+use super::markup::{BOLD, DIM, PLAIN, wrapped};
+use super::table::{self, Side};
 use crate::conversation::input::Slot;
 use crate::session::PromptPreview;
 
-/// Every segment: id, slot, bytes, trust, source, and why it is included or not.
-pub fn table(preview: &PromptPreview) -> String {
-    let mut rows = vec![[
-        "segment".to_owned(),
-        "slot".to_owned(),
-        "bytes".to_owned(),
-        "~tokens".to_owned(),
-        "trust".to_owned(),
-        "source".to_owned(),
-        "why".to_owned(),
-    ]];
+/// The narrowest terminal that shows why a segment is included.
+const WITH_REASONS: usize = 100;
+
+/// Prints the table: on a terminal within its width, and with absent segments only if `all`.
+pub fn print(preview: &PromptPreview, all: bool) {
+    let Some(look) = super::look() else {
+        return super::print(&table(preview));
+    };
+    let mut rows = rows(preview);
+    let mut kept = preview.segments.iter().map(|row| all || row.included);
+    let header = rows.remove(0);
+    rows.retain(|_| kept.next().unwrap_or(true));
+    let hidden = preview.segments.len() - rows.len();
+    rows.insert(0, header);
+    // Reasons are long: below this width they would break everything else.
+    let columns = if look.width < WITH_REASONS && !all {
+        6
+    } else {
+        7
+    };
+    let cells = |row: &[String; 7]| {
+        let row = row.iter().take(columns);
+        row.map(|cell| table::cell(cell, PLAIN)).collect()
+    };
+    let mut cells: Vec<Vec<table::Cell>> = rows.iter().map(cells).collect();
+    for cell in cells.iter_mut().take(1).flatten().flatten() {
+        cell.style = BOLD;
+    }
+    let sides = [Side::Left, Side::Left, Side::Right, Side::Right];
+    let mut lines = table::lines(&cells, &sides, false, look.width);
+    lines.extend(wrapped("", &summary(preview), PLAIN, look.width));
+    if hidden > 0 {
+        let text = format!(
+            "{hidden} segments are not in this prompt; `interline prompt --all` lists them, with reasons."
+        );
+        lines.extend(wrapped("", &text, DIM, look.width));
+    }
+    super::print_lines(&lines);
+}
+
+/// The header and a row for each segment.
+fn rows(preview: &PromptPreview) -> Vec<[String; 7]> {
+    let mut rows = vec![
+        [
+            "segment", "slot", "bytes", "~tokens", "trust", "source", "why",
+        ]
+        .map(str::to_owned),
+    ];
     for row in &preview.segments {
         rows.push([
             row.id.clone(),
@@ -28,6 +67,12 @@ pub fn table(preview: &PromptPreview) -> String {
             reason(preview, &row.reason),
         ]);
     }
+    rows
+}
+
+/// Every segment: id, slot, bytes, trust, source, and why it is included or not.
+pub fn table(preview: &PromptPreview) -> String {
+    let rows = rows(preview);
     let mut widths = [0_usize; 7];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -44,6 +89,13 @@ pub fn table(preview: &PromptPreview) -> String {
         out.push_str(line.join("  ").trim_end());
         out.push('\n');
     }
+    out.push_str(&summary(preview));
+    out
+}
+
+/// Sizes, and what is not used.
+fn summary(preview: &PromptPreview) -> String {
+    let mut out = String::new();
     let tools: usize = preview
         .tools
         .iter()

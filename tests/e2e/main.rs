@@ -57,6 +57,7 @@ mod reviews;
 mod routing;
 mod rules;
 mod saves;
+mod screen;
 mod segments;
 mod sessions;
 mod settings;

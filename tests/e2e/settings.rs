@@ -1,10 +1,13 @@
-//! Settings and what they may grant; methods that are not built; announced capabilities.
+//! Settings and what they may grant; announced capabilities; reports for bugs.
 
-use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
 
 use crate::editor::{Approval, Profile};
-use crate::fixture::Stage;
+use crate::fixture::{KEY, Stage};
 use crate::model::Model;
+use crate::terminal::{NOWHERE, interline, text};
 
 const TEXT: &str = "//- /a.txt\none\ntwo\n";
 
@@ -207,23 +210,58 @@ fn servers_in_a_new_session_are_ignored_with_a_notice() {
     assert!(ignored.contains("mcpServers"), "{ignored}");
 }
 
+/// INV-10: what a bug report contains.
 #[test]
-fn methods_that_are_not_built_say_unsupported() {
-    let stage = Stage::new(TEXT);
-    let model = Model::says("ok");
-    let mut editor = stage.editor(&model);
-    let session = editor.session();
-    let methods = ["debug"];
-    for method in methods {
-        let params = json!({ "sessionId": session, "decisions": [] });
-        let error = editor.refused(&format!("interline/{method}"), params);
-        assert_eq!(error["data"]["kind"], "unsupported", "{method}: {error}");
-        let hint = error["data"]["hint"].as_str();
-        assert!(
-            hint.is_some_and(|hint| !hint.is_empty()),
-            "{method}: {error}"
-        );
+fn debug_reports_the_state_without_keys_texts_and_titles() {
+    let stage = Stage::new("//- /a.txt\nword-of-the-file\n");
+    let model = Model::says("word-of-the-answer");
+    let launch = stage.launch(&model).var("MY_TOKEN", "tok-4f9b1c7723aa55");
+    let headers = json!({ "x-team": "word-of-a-header" });
+    let own = json!({ "lab": { "baseUrl": model.url(), "headers": headers } });
+    let mut editor = launch.user_setting("providers", own).start();
+    editor.open("a.txt");
+    editor.run("word-of-the-prompt");
+    let report = editor.request("interline/debug", json!({}));
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["client"]["tier"], "interline");
+    assert_eq!(report["status"]["documents"][0]["version"], 1);
+    assert_eq!(report["status"]["sessions"][0]["turns"], 1);
+    assert!(report["folders"]["config"].is_string());
+    assert!(report["settings"]["providers"]["lab"]["baseUrl"].is_string());
+    assert!(
+        report["log"]
+            .as_array()
+            .is_some_and(|lines| !lines.is_empty())
+    );
+    let text = report.to_string();
+    for hidden in [
+        "word-of-",
+        KEY,
+        "tok-4f9b",
+        &stage.folder("home").display().to_string(),
+    ] {
+        assert!(!text.contains(hidden), "{hidden}: {text}");
     }
+}
+
+/// `interline doctor --report` writes the same, for its owner only, and replaces no file.
+#[test]
+fn doctor_writes_a_report_that_only_the_user_can_read() {
+    let stage = Stage::new("");
+    let output = interline(&stage, NOWHERE, &["doctor", "--report", "bug.json"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("Read it before you share it."));
+    let report: Value = serde_json::from_str(&stage.read("bug.json")).expect("JSON");
+    assert_eq!(report["status"]["version"], env!("CARGO_PKG_VERSION"));
+    assert!(!report.to_string().contains(KEY));
+    let mode = stage
+        .path("bug.json")
+        .metadata()
+        .expect("a file")
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    let again = interline(&stage, NOWHERE, &["doctor", "--report", "bug.json"]);
+    assert!(text(&again).contains("exists already"), "{}", text(&again));
 }
 
 #[test]

@@ -257,10 +257,11 @@ fn run_says_what_to_do_without_a_key() {
     let output = command.envs(kept).stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success());
     assert!(
-        text(&output).contains("ANTHROPIC_API_KEY"),
+        text(&output).contains("Run: interline login anthropic\n"),
         "{}",
         text(&output)
     );
+    assert_eq!(stage.logs().len(), 0);
 }
 
 #[test]
