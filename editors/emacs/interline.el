@@ -316,6 +316,45 @@ No renames and code actions: their edits would change buffers that Interline doe
     (if (and current (interline--ours-p current)) current
       (cl-find-if #'interline--ours-p (interline--servers (eglot--current-project))))))
 
+;; Messages of the server name its commands; here they get the keys, and long ones a buffer.
+
+(defun interline--keys (text)
+  "TEXT with Emacs's keys instead of the names of the server's commands and items."
+  (let ((text (replace-regexp-in-string " (\\(?:item\\|i\\)_[0-9a-z]+)\\.?\\'" "" text t t)))
+    (replace-regexp-in-string
+     "\\(?:[Rr]un \\(?:the command \\)?\\)?interline\\.\\([a-zA-Z]+\\)"
+     (lambda (found)
+       (save-match-data
+         (let* ((name (replace-regexp-in-string ".*\\." "" found))
+                (command (intern-soft (concat "interline-" (interline--dashed name)))))
+           (if (commandp command)
+               (format "%s (%s)" (substitute-command-keys (format "\\[%s]" command)) name)
+             found))))
+     text t t)))
+
+(defun interline--dashed (name)
+  (let ((case-fold-search nil))
+    (downcase (replace-regexp-in-string "[A-Z]" "-\\&" name t))))
+
+(defconst interline--echoed 6 "The most lines of a message that the echo area shows.")
+
+(cl-defmethod eglot-handle-notification :around
+  ((_server interline-server) (_method (eql window/showMessage)) &key type message)
+  "Name keys, and show a long MESSAGE in a buffer, where it can be read and searched."
+  (let* ((text (interline--keys message))
+         (lines (split-string text "\n")))
+    (when (and (> (length lines) interline--echoed) (memql type '(3 4)))
+      (with-current-buffer (get-buffer-create "*Interline*")
+        (let ((inhibit-read-only t))
+          (erase-buffer)
+          (insert text)
+          (goto-char (point-min)))
+        (special-mode)
+        (visual-line-mode)
+        (display-buffer (current-buffer)))
+      (setq text (concat (car lines) " (more in *Interline*)")))
+    (cl-call-next-method _server _method :type type :message text)))
+
 (defun interline--place ()
   "The buffer's URI and the region or point, as the server wants them."
   (let ((encoding (interline--encoding (interline--server))))
@@ -330,10 +369,11 @@ No renames and code actions: their edits would change buffers that Interline doe
             :range (list :start (at (if (use-region-p) (region-beginning) (point)))
                          :end (at (if (use-region-p) (region-end) (point))))))))
 
-(defun interline-command (name &optional argument)
-  "Run the server's command NAME with ARGUMENT, without waiting for its end."
+(defun interline-command (name &optional argument accepted)
+  "Run the server's command NAME with ARGUMENT, without waiting for its end.
+ACCEPTED is called when the server has accepted it."
   (let ((server (interline--server)))
-    (unless server (user-error "Interline does not run in this project; open a file of `interline-modes'"))
+    (unless server (user-error "Interline does not run in this project; visit a file in it"))
     (setq interline--project (eglot--project server))
     (jsonrpc-async-request
      server :workspace/executeCommand
@@ -341,13 +381,30 @@ No renames and code actions: their edits would change buffers that Interline doe
            :arguments (if argument (vector argument) []))
      ;; Deferred: what you typed reaches the server first.
      :deferred (intern (concat ":interline." name))
-     :success-fn #'ignore
+     :success-fn (lambda (_) (when accepted (funcall accepted)))
      :error-fn (lambda (failure) (message "%s" (plist-get failure :message))))))
+
+(defun interline--start ()
+  "Make sure that a server answers, also in a mode that eglot does not know."
+  (unless (interline--server)
+    (unless buffer-file-name (user-error "Visit a file of the project first"))
+    (message "Starting Interline…")
+    (let ((contact '("interline" "lsp")) (project (eglot--current-project)))
+      (if (fboundp 'eglot--languages)
+          (eglot (list major-mode) project 'interline-server contact '("plaintext"))
+        (eglot major-mode project 'interline-server contact "plaintext")))
+    (unless (interline--server) (user-error "Interline did not start; M-x eglot-events-buffer says why"))))
+
+(defvar interline--unsent nil "The prompt that no server accepted.")
 
 (defun interline-ask (text)
   "Ask Interline to do what TEXT says, about the region or the place of point."
-  (interactive "sAsk Interline: ")
-  (interline-command "ask" (append (list :text text) (interline--place))))
+  (interactive (progn (interline--start)
+                      (list (read-string "Ask Interline: " interline--unsent))))
+  ;; Kept until the server has accepted it.
+  (setq interline--unsent text)
+  (interline-command "ask" (append (list :text text) (interline--place))
+                     (lambda () (setq interline--unsent nil))))
 
 (defun interline-explain ()
   "Let Interline explain the region or the place of point."

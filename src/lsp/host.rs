@@ -66,6 +66,7 @@ impl ClientHost {
                     progress: client.work_done_progress,
                     questions: client.show_message_request,
                     saves: client.offer.save,
+                    one_line: client.one_line,
                 },
             ),
             client,

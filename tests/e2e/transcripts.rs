@@ -21,7 +21,11 @@ fn chat(editor: &mut Editor) -> String {
     let uri = editor.open("a.txt");
     let at = |line: u32| json!({ "line": line, "character": 0 });
     let range = json!({ "start": at(1), "end": at(2) });
-    let opened = editor.command("chat", json!({ "uri": uri, "range": range }));
+    chat_about(editor, json!({ "uri": uri, "range": range }))
+}
+
+fn chat_about(editor: &mut Editor, argument: Value) -> String {
+    let opened = editor.command("chat", argument);
     let uri = opened["uri"].as_str().unwrap().to_owned();
     let wanted = uri.clone();
     editor.until("the transcript", move |editor| {
@@ -36,6 +40,45 @@ fn until_transcript_has(editor: &mut Editor, uri: &str, part: &str) -> String {
         let text = &editor.buffers[uri].text;
         text.contains(part).then(|| text.clone())
     })
+}
+
+/// Opened by the command alone, after answers that were shown only as messages.
+#[test]
+fn a_new_transcript_has_the_earlier_answers_of_its_session() {
+    let model =
+        Model::start(|request| Reply::text(&format!("Answer {}.\n\nIts end.", request.n + 1)));
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    editor.open("a.txt");
+    for (prompt, answer) in [("first", "Answer 1."), ("second", "Answer 2.")] {
+        editor.command("ask", json!({ "text": prompt, "uri": editor.uri("a.txt") }));
+        editor.message(answer);
+    }
+    let uri = chat_about(&mut editor, json!({}));
+    let text = until_transcript_has(&mut editor, &uri, "Answer 2.");
+    let turns: Vec<&str> = text.split("## You\n\n").collect();
+    assert_eq!(turns.len(), 4, "{text}");
+    assert!(turns[1].starts_with("first\n\n"), "{text}");
+    assert!(
+        turns[1].contains("## Interline\n\nAnswer 1.\n\nIts end.\n"),
+        "{text}"
+    );
+    assert!(
+        turns[2].contains("## Interline\n\nAnswer 2.\n\nIts end.\n"),
+        "{text}"
+    );
+    assert_eq!(turns[3], "");
+}
+
+/// Helix shows one line of a message.
+#[test]
+fn a_client_with_one_line_for_messages_learns_where_the_answer_is() {
+    let model = Model::says("One.\n\nTwo.");
+    let stage = Stage::new(TEXT);
+    let helix = Profile::helix().without_plugin();
+    let mut editor = stage.launch(&model).profile(helix).start();
+    editor.command("ask", json!({ "text": "hi", "uri": editor.uri("a.txt") }));
+    editor.message("(interline.chat shows all) One.");
 }
 
 #[test]

@@ -17,6 +17,8 @@ class Editor:
     asks_others = False  # the agent can ask the editor's other language servers
     renames = False  # also for renames
     asks_by_message = False  # approvals are answered in a message
+    starts_to_ask = False  # a prompt starts the server if none runs
+    unattached = None  # a file that no server is attached to; None: any file is attached
 
     def __init__(self, home, prefix, file):
         self.home, self.prefix, self.file = home, prefix, file
@@ -60,6 +62,8 @@ class Editor:
                    for way, frame in self.frames())
 
     def attached(self):
+        if self.file == self.unattached:
+            return
         self.until(self.opened, f"the server knows that {self.file} is open")
 
     def back(self):

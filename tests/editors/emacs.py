@@ -15,7 +15,8 @@ EARLY = """(setq native-comp-jit-compilation nil
 
 class Emacs(Editor):
     page = "emacs"
-    asks_others = True
+    asks_others = starts_to_ask = True
+    unattached = "notes.xyz"  # in Fundamental mode
     oldest, newest = "No further undo information", "No undo to undo|No further redo|No undone"
 
     @staticmethod
@@ -46,7 +47,8 @@ class Emacs(Editor):
 
     def attached(self):
         super().attached()
-        self.wait(r"\[eglot:project")
+        if self.file != self.unattached:
+            self.wait(r"\[eglot:project")
 
     def lines(self):
         rows = rows_until(self.terminal.lines()[1:], r"-UU")
@@ -79,7 +81,7 @@ class Emacs(Editor):
         self.send(words + ENTER)
 
     def asked(self):
-        self.wait("interline.approve or interline.reject")
+        self.wait(r"C-c i y \(approve\) or C-c i n \(reject\): ")
 
     def approve(self):
         self.asked()

@@ -9,7 +9,7 @@ from .editor import ENTER, ESCAPE, Editor, plain, rows_until
 
 class Neovim(Editor):
     page = "nvim/bare"
-    asks_others = renames = True
+    asks_others = renames = starts_to_ask = True
     asks_by_message = True
     oldest, newest = "Already at oldest change", "Already at newest change"
 

@@ -30,6 +30,7 @@ ALL = [
     stories.changes_are_reviewed_by_code_actions,
     stories.a_question_that_was_put_away_is_answered_by_a_code_action,
     stories.a_chat_is_a_markdown_file_that_is_written_and_sent,
+    stories.a_long_answer_is_read_after_it_was_given,
     stories.a_turn_is_taken_back_in_its_place,
     stories.a_comment_is_done_where_it_stands,
     stories.a_command_waits_until_what_it_reads_is_saved,
@@ -41,6 +42,8 @@ ALL = [
 RENAME = language_server.a_rename_of_the_language_server_is_the_agents_edit
 ASK_OTHERS = [language_server.the_agent_asks_the_editors_language_server, RENAME]
 ALL += ASK_OTHERS
+START = stories.a_prompt_where_no_server_runs_starts_one
+ALL.append(START)
 PRINTING = threading.Lock()
 
 
@@ -123,6 +126,8 @@ def main():
         chosen = [told for told in named if told not in ASK_OTHERS or runner.kind.asks_others]
         if not runner.kind.renames and RENAME in chosen:
             chosen.remove(RENAME)
+        if not runner.kind.starts_to_ask and START in chosen:
+            chosen.remove(START)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             held = list(pool.map(runner.run, chosen))
         # In parallel they compete for the machine, so a failed story gets a second try alone.

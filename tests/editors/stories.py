@@ -153,6 +153,34 @@ def a_chat_is_a_markdown_file_that_is_written_and_sent(story):
     assert story.model.results[-1].text.startswith("Changed cart.sh")
 
 
+def a_long_answer_is_read_after_it_was_given(story):
+    """By the command alone, without a code action before the prompt."""
+    story.begin(says("\n\n".join(f"Part {number} of the answer." for number in range(1, 9))))
+    editor = story.open()
+    editor.ask("what does it do")
+    editor.told("Part 8 of the answer.")
+    editor.settle()
+    story.picture("the message")
+    editor.command_of_the_server("chat")
+    editor.shows_the_transcript()
+    editor.has("## Interline", "", "Part 1 of the answer.", "", "Part 2 of the answer.")
+    story.picture("the transcript")
+
+
+def a_prompt_where_no_server_runs_starts_one(story):
+    """Nothing has to be written twice."""
+    story.begin(says("I am here."))
+    file = story.kind.unattached or "cart.sh"
+    story.home.write(file, CART)
+    editor = story.open(file)
+    if not story.kind.unattached:
+        editor.lose_server()
+        story.until(lambda: not story.home.servers(), "the server has ended")
+    editor.ask("who is there")
+    editor.told("I am here.")
+    assert "who is there" in story.model.asked[0]
+
+
 def an_edit_of_an_unsaved_buffer_waits_for_the_word_and_is_undone_alone(story):
     story.begin(two_is_2)
     editor = story.open()

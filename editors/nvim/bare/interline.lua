@@ -75,7 +75,16 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
 local function execute(name, arguments)
   local client = vim.lsp.get_clients({ bufnr = 0, name = 'interline' })[1]
   if not client then
-    return vim.notify('Interline is not attached to this buffer', vim.log.levels.ERROR)
+    -- It ended, or this buffer is new: what was asked is not lost.
+    attach(vim.api.nvim_get_current_buf())
+    local function attached()
+      client = vim.lsp.get_clients({ bufnr = 0, name = 'interline' })[1]
+      return client and client.initialized
+    end
+    if not vim.wait(5000, attached, 20) then
+      return vim.notify('Interline does not run here. `:` and the arrow keys bring your prompt back.',
+        vim.log.levels.ERROR)
+    end
   end
   local command = { command = 'interline.' .. name, arguments = arguments }
   local function answered(failure)

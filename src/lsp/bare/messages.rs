@@ -178,11 +178,19 @@ pub struct Closing<'a> {
     pub unsaved: &'a [String],
     /// `interline.saveAll` works with this client.
     pub can_save: bool,
+    /// The client shows only one line of a message.
+    pub one_line: bool,
 }
+
+/// The longest answer that a client with one line for a message shows.
+const ONE_LINE: usize = 100;
 
 /// The message at a turn's end.
 pub fn closing(turn: &Closing) -> String {
     let mut text = truncated(turn.answer.trim(), MESSAGE_CAP);
+    if turn.one_line && (text.len() > ONE_LINE || text.contains('\n')) {
+        text = format!("(interline.chat shows all) {text}");
+    }
     let mut line = |words: String| {
         if !text.is_empty() {
             // Helix shows all lines in one, with nothing between them.
@@ -420,6 +428,7 @@ mod tests {
             files: std::slice::from_ref(&file),
             unsaved: &unsaved,
             can_save: true,
+            one_line: false,
         };
         let lines = "Done. \nChanged: /w/a.rs (+2 −1) \n\
                      Unsaved: /w/a.rs (interline.saveAll saves them)";
@@ -427,6 +436,10 @@ mod tests {
         (end.files, end.unsaved, end.answer) = (&[], &[], "");
         end.stop = TurnStop::Cancelled;
         assert_eq!(closing(&end), "Interline stopped: cancelled.");
+        (end.stop, end.one_line, end.answer) = (TurnStop::EndTurn, true, "Short.");
+        assert_eq!(closing(&end), "Short.");
+        end.answer = "First.\nSecond.";
+        assert_eq!(closing(&end), "(interline.chat shows all) First.\nSecond.");
     }
 
     #[test]

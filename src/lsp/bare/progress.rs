@@ -43,6 +43,8 @@ pub struct Shows {
     pub questions: bool,
     /// `interline.saveAll` works.
     pub saves: bool,
+    /// Only one line of a message.
+    pub one_line: bool,
 }
 
 struct Running {
@@ -176,6 +178,7 @@ impl Turns {
                 files: &files,
                 unsaved: &unsaved,
                 can_save: shows.saves,
+                one_line: shows.one_line,
             });
             if shows.saves && shows.questions && !unsaved.is_empty() {
                 offer_to_save(&peer, &text, &unsaved).await;

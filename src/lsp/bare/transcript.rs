@@ -8,7 +8,7 @@ mod turn_notes;
 mod writer;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -22,13 +22,16 @@ use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::env::tasks;
 use crate::host::Host;
 use crate::policy::paths;
-use crate::session::Sessions;
+use crate::session::{OpenSession, Sessions};
 use crate::workspace::{Document, Uri};
 pub use turn_notes::unsaved;
 use writer::{Command, Writer};
 
 /// How long the process waits at its end for transcripts to be written.
 const FINAL_WRITE: Duration = Duration::from_millis(500);
+
+/// The most items of earlier turns in a new transcript.
+const EARLIER: u32 = 500;
 
 /// The transcripts of a process.
 #[derive(Default)]
@@ -151,29 +154,47 @@ impl Transcripts {
             Some(path) => path,
             None => self.path(id)?.0,
         };
-        let shared = Arc::clone(&self.connected()?.shared);
-        let (made, session) = (path.clone(), id.clone());
-        let make = tasks::blocking(move || {
-            let located = files::locate(&shared.workspace, &made);
-            match located.open || made.exists() {
-                true => Ok(()),
-                false => files::write(&shared, &located, &format::new_transcript(&session).into()),
-            }
-        });
-        make.await
-            .unwrap_or_else(|error| Err(error.to_string()))
-            .map_err(|reason| {
-                Failure::new(
-                    FailureKind::Invalid,
-                    format!("cannot create the transcript {}: {reason}", path.display()),
-                    "check the folder, or the setting chatFolder",
-                )
-            })?;
+        self.create(id, &path).await?;
         self.follow(id, path.clone());
         if let Some(quote) = quote {
             self.quote(id, quote).await;
         }
         Ok(path)
+    }
+
+    /// Creates the transcript with the session's earlier turns, unless it exists.
+    async fn create(&self, id: &SessionId, path: &Path) -> Result<(), Failure> {
+        let cannot = |reason: String| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("cannot create the transcript {}: {reason}", path.display()),
+                "check the folder, or the setting chatFolder",
+            )
+        };
+        let shared = Arc::clone(&self.connected()?.shared);
+        let (workspace, made) = (Arc::clone(&shared.workspace), path.to_owned());
+        let located = tasks::blocking(move || {
+            let located = files::locate(&workspace, &made);
+            (!located.open && !made.exists()).then_some(located)
+        });
+        let Some(located) = located.await.map_err(|error| cannot(error.to_string()))? else {
+            return Ok(());
+        };
+        let mut text = format::new_transcript(id);
+        if let Some(sessions) = self.connected()?.sessions.upgrade() {
+            let opened = sessions.open(OpenSession {
+                session_id: id.clone(),
+                before: None,
+                limit: Some(EARLIER),
+                cwd: None,
+            });
+            text.push_str(&turn_notes::earlier(&shared.workspace, &opened.await?.items).await);
+        }
+        let write = tasks::blocking(move || files::write(&shared, &located, &text.into()));
+        write
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(cannot)
     }
 
     /// Waits until the quote is on disk; an open transcript gets it when the user pauses.

@@ -3,11 +3,34 @@
 use std::sync::Arc;
 
 use super::format::{self, Closing};
-use crate::conversation::event::EnvelopeBody;
+use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::plan::Todo;
 use crate::conversation::{CompactionStatus, Event, FileChange};
 use crate::env::tasks;
 use crate::workspace::{Uri, Workspace};
+
+/// The text of the turns that have ended, each with its prompt, as it follows the first `## You`.
+pub async fn earlier(workspace: &Arc<Workspace>, items: &[Envelope]) -> String {
+    let mut notes = Notes::default();
+    let (mut turn, mut text) = (Vec::new(), String::new());
+    for envelope in items {
+        match &envelope.body {
+            EnvelopeBody::Started { input, .. } => {
+                turn.clear();
+                notes.begin(Some(format::prompt_text(input)));
+            }
+            EnvelopeBody::Event { event } => turn.extend(notes.event(event)),
+            EnvelopeBody::Ended { .. } => {
+                turn.extend(notes.end(workspace, &envelope.body).await);
+                turn.push(format::YOU.to_owned());
+                text.push_str(&turn.join("\n\n"));
+                text.push_str("\n\n");
+                turn.clear();
+            }
+        }
+    }
+    text
+}
 
 /// The state of a turn until its end.
 #[derive(Default)]

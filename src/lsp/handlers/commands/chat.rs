@@ -25,12 +25,10 @@ const HELP: &str = "Interline: write under the last \"## You\" and run interline
 /// Longest quote.
 const QUOTE: usize = 32 * 1024;
 
-/// Opens the transcript, the range quoted under a fresh heading.
+/// Opens the transcript: of the session, of the place's root, or without either of the current
+/// session; the range quoted under a fresh heading.
 pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = door.host()?;
-    if args.uri.is_none() && args.session_id.is_none() {
-        return Err(args.wrong("it needs a place"));
-    }
     let uri = args.uri.clone().map(Uri::new);
     let id = match (&args.session_id, &uri) {
         (Some(id), _) => id.clone(),
