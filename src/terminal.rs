@@ -54,6 +54,14 @@ pub fn print_lines(lines: &[markup::Line]) {
     draw(&text);
 }
 
+/// A paragraph, wrapped on a terminal.
+pub fn print_wrapped(text: &str) {
+    match look() {
+        Some(look) => print_lines(&markup::wrapped("", text, PLAIN, look.width)),
+        None => print(text),
+    }
+}
+
 /// Text and codes for a terminal, made by `screen`.
 fn draw(text: &str) {
     let mut out = std::io::stdout().lock();

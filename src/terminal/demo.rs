@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::{print, print_part, segments};
+use super::{print, print_part, print_wrapped, segments};
 use crate::conversation::sha256;
 use crate::edit::unified_diff::unified_with;
 use crate::env::Env;
@@ -317,8 +317,10 @@ impl Play<'_> {
             mirrored.as_deref() == Some(sha256(text.as_bytes()).as_str()),
             "the server's mirror differs from the buffer"
         );
-        print(&format!(
-            "✓ The prompt became one edit in the buffer (version {}): the unsaved line and what was typed meanwhile are kept,\n  the check passed, and the server's mirror equals the buffer byte for byte.",
+        print_wrapped(&format!(
+            "✓ The prompt became one edit in the buffer (version {}): the unsaved line and what was \
+             typed in the meantime are still there, the check passed, and the server's mirror \
+             equals the buffer byte for byte.",
             self.version()?
         ));
         Ok(())

@@ -256,8 +256,10 @@ impl State {
         if call.status == ToolStatus::Completed {
             lines.extend(call.diff.as_deref().map(diff).unwrap_or_default());
         } else {
+            // As it is: a command's output has indents and columns.
             let why = visible::exact(call.output.as_deref().unwrap_or_default());
-            lines.extend(wrapped("  ", why.trim_end(), PLAIN, width));
+            let why = why.trim_end().lines();
+            lines.extend(why.map(|line| Line::verbatim(&format!("  {line}"), PLAIN)));
         }
         self.lines(&lines);
         self.wait("Working");
