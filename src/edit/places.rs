@@ -65,14 +65,9 @@ pub struct Places {
 pub fn places(present: &str, edits: &[Logged]) -> Places {
     let mut text = present.to_owned();
     let mut spans = Spans::default();
-    let now = sha256(present.as_bytes());
-    let (edits, undone) = edits.split_at(in_force(&now, edits));
-    let undone = undone
-        .iter()
-        .enumerate()
-        .flat_map(|(at, edit)| (0..edit.hunks.len()).map(move |own| (edits.len() + at, own)));
-    let mut gone: Vec<HunkAt> = undone.collect();
-    let untouched = backward(&mut text, edits, |text, hunk, at, found| {
+    let mut gone: Vec<HunkAt> = Vec::new();
+    let mut undone: Vec<HunkAt> = Vec::new();
+    let untouched = backward(&mut text, edits, &mut undone, |text, hunk, at, found| {
         let place = match found {
             Some(start) => Some((start..start + hunk.new.len(), hunk.old.clone(), false)),
             None => between(text, hunk)
@@ -87,6 +82,7 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
             None => gone.push(at),
         }
     });
+    gone.extend(undone);
     gone.sort_unstable();
     let places = spans.places(present, &text).into_iter();
     let (even, mut found): (Vec<_>, Vec<_>) =
@@ -243,16 +239,26 @@ impl Spans {
 }
 
 /// Visits the hunks of `edits`, the last one first, each with the place where its text is as it was
-/// written. `each` reverts it in the text, in which the next one is searched. Whether the text is
-/// what these edits alone made.
+/// written. `each` reverts it in the text, in which the next one is searched. Those of edits that
+/// are not in force are `undone`. Whether the text is what these edits alone made.
 fn backward(
     text: &mut String,
     edits: &[Logged],
+    undone: &mut Vec<HunkAt>,
     mut each: impl FnMut(&mut String, &LoggedHunk, HunkAt, Option<usize>),
 ) -> bool {
     let mut untouched = true;
-    for (number, edit) in edits.iter().enumerate().rev() {
-        let exact = sha256(text.as_bytes()) == edit.hash;
+    let mut left = edits;
+    loop {
+        let now = sha256(text.as_bytes());
+        let (rest, not_there) = left.split_at(in_force(&now, left));
+        for (at, edit) in not_there.iter().enumerate() {
+            undone.extend((0..edit.hunks.len()).map(|own| (rest.len() + at, own)));
+        }
+        let Some((edit, earlier)) = rest.split_last() else {
+            return untouched;
+        };
+        let exact = now == edit.hash;
         untouched &= exact;
         for (own, (hunk, start)) in placed(&edit.hunks).enumerate().rev() {
             let here = |at: usize| text.get(at..).is_some_and(|it| it.starts_with(&hunk.new));
@@ -260,10 +266,10 @@ fn backward(
                 true => Some(start),
                 false => find(text, hunk),
             };
-            each(text, hunk, (number, own), found);
+            each(text, hunk, (earlier.len(), own), found);
         }
+        left = earlier;
     }
-    untouched
 }
 
 /// Each hunk with its place in the text after the edit.

@@ -120,6 +120,19 @@ fn deleted_lines_that_are_back_between_equal_lines_are_amended() {
     assert_eq!(shown(&typed, &edits), [row("alike();\n", "", false)]);
 }
 
+/// A reload between two edits: what the first one deleted is back, and is not inserted again.
+#[test]
+fn an_edit_that_was_undone_before_the_next_one_is_gone() {
+    let base = "alike\nfirst\nalike\n\n\nalike\nlast\n";
+    let without = base.replacen("alike\nfirst\n", "", 1);
+    let next = base.replacen("last\n", "", 1);
+    let edits = [edit(base, &without), edit(base, &next)];
+    let found = places(&next, &edits);
+    assert_eq!(found.gone, [(0, 0)]);
+    assert_eq!(found.before, base);
+    assert_eq!(shown(&next, &edits), [row("last\n", "", false)]);
+}
+
 #[test]
 fn a_created_file_is_one_hunk() {
     assert_eq!(shown(CODE, &turn(&["", CODE])), [row("", CODE, false)]);
