@@ -46,7 +46,7 @@ impl Masks {
                 rule(r#"("prompt_cache_key": )"[0-9a-f]+""#, "$1KEY"),
                 // Lengths of paths differ, and with them sizes and estimates.
                 rule(
-                    r#"("(\w*([tT]okens|[bB]ytes|[mM]s)|seq)":) ?[\d.]+"#,
+                    r#"("(\w*([tT]okens|[bB]ytes|[mM]s)|seq|used)":) ?[\d.]+"#,
                     "$1 N",
                 ),
                 rule(r"about [\d,]+ tokens", "about N tokens"),
