@@ -5,6 +5,7 @@
 //! Its types are our own: it reads few fields of few methods, and everything it writes is checked
 //! against the published schema in the stories. Standard output carries nothing else.
 
+mod chosen;
 pub mod client;
 pub mod content;
 pub mod door;
@@ -13,6 +14,7 @@ mod host;
 mod methods;
 mod options;
 mod permission;
+mod question;
 mod service;
 mod turns;
 mod updates;

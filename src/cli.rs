@@ -72,6 +72,9 @@ struct LspArgs {
 
 #[derive(clap::Args)]
 struct AcpArgs {
+    /// Ask for a provider and its key in the terminal, store the key, and end.
+    #[arg(long, conflicts_with = "record")]
+    login: bool,
     /// Record lines and model streams in FILE, without secrets; `replay/FILE` plays it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -128,6 +131,9 @@ fn serve(env: Env, args: LspArgs) -> anyhow::Result<i32> {
 }
 
 fn serve_acp(env: Env, args: AcpArgs) -> anyhow::Result<i32> {
+    if args.login {
+        return login::login_by_name(&env);
+    }
     let code = runtime()?.block_on(acp::serve(env, args.record));
     std::process::exit(code)
 }

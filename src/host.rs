@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::event::Envelope;
+use crate::conversation::request::Effort;
 use crate::conversation::{ItemId, SessionId, TurnId};
 pub use crate::policy::Access;
 use crate::workspace::{Encoding, Located, Range, Uri};
@@ -371,6 +372,11 @@ pub trait Host: Send + Sync {
         false
     }
 
+    /// Whether [`Host::save`] can save files.
+    fn saves(&self) -> bool {
+        true
+    }
+
     /// Calls a tool that the client offered; dropping the future cancels the call. The error says
     /// why there is no answer.
     async fn call_tool(&self, _call: ToolCall) -> Result<ToolAnswer, String> {
@@ -440,6 +446,12 @@ pub struct SessionChange {
     /// Absent while no model can be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<crate::conversation::ContextUse>,
+    pub layout: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Absent: as the provider decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
 }
 
 /// The host before a client is attached: it shows nothing and answers no question.

@@ -12,6 +12,10 @@ pub struct Client {
     pub files: bool,
     /// Shows notices outside the conversation.
     pub notices: bool,
+    /// Shows forms.
+    pub forms: bool,
+    /// Runs this program in a terminal for a login.
+    pub terminal_login: bool,
 }
 
 impl Client {
@@ -23,6 +27,8 @@ impl Client {
             name: params["clientInfo"]["name"].as_str().map(str::to_owned),
             files: files["readTextFile"] == true && files["writeTextFile"] == true,
             notices: capabilities["session"]["notices"].is_object(),
+            forms: capabilities["elicitation"]["form"].is_object(),
+            terminal_login: capabilities["auth"]["terminal"] == true,
         }
     }
 }

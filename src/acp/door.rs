@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::chosen::Agent;
 use super::client::Client;
 use super::files::ClientFiles;
 use super::host::AcpHost;
@@ -139,11 +140,17 @@ impl Open {
 
     /// The session is open from now on; ignored params are reported at its first
     /// prompt.
-    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut notices: Vec<String>) {
+    pub fn enter(
+        &self,
+        info: &SessionInfo,
+        cwd: PathBuf,
+        agents: Vec<Agent>,
+        mut notices: Vec<String>,
+    ) {
         let alarms = std::mem::take(&mut *self.alarms.lock());
         if !alarms.is_empty() {
             notices.insert(0, unclear(&alarms));
         }
-        self.turns().enter(info, cwd, notices);
+        self.turns().enter(info, cwd, agents, notices);
     }
 }

@@ -8,16 +8,18 @@ use futures_util::future::BoxFuture;
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
+use super::chosen::Chosen;
 use super::client::Client;
 use super::files::ClientFiles;
-use super::turns::Turns;
+use super::options;
+use super::turns::{Known, Turns};
 use super::updates::{self, Context};
-use super::{options, permission};
+use super::{permission, question};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, SessionId, TurnStop};
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, SaveResult,
-    SessionChange,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
+    QuestionRequest, SaveResult, SessionChange,
 };
 use crate::rpc::Peer;
 use crate::session::Sessions;
@@ -43,6 +45,10 @@ impl AcpHost {
             turns: Turns::default(),
             sessions: RwLock::default(),
         }
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     pub fn turns(&self) -> &Turns {
@@ -182,6 +188,32 @@ impl Host for AcpHost {
         permission::answer(&request, answer.await.result)
     }
 
+    async fn ask(&self, request: QuestionRequest) -> Option<QuestionAnswer> {
+        if !self.client.forms {
+            return None;
+        }
+        let item = &request.item_id;
+        let in_call = |known: &mut Known| known.shown.has(item);
+        let in_call = self.turns.with(&request.session_id, in_call);
+        let params = question::params(&request, in_call.unwrap_or_default());
+        let answer = self.peer.question("elicitation/create", params).await;
+        match answer.result {
+            Ok(result) => question::answer(&request, &result),
+            Err(error) => {
+                tracing::warn!(?error, "the client did not answer a question");
+                None
+            }
+        }
+    }
+
+    fn questions(&self) -> bool {
+        self.client.forms
+    }
+
+    fn saves(&self) -> bool {
+        false
+    }
+
     async fn save(&self, uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
         let unsaved = |uri| SaveResult {
             uri,
@@ -229,20 +261,19 @@ impl Host for AcpHost {
                     "title": change.title,
                 }));
             }
-            let moved = known.mode != change.mode;
-            if moved {
-                news.push(updates::mode(change.mode));
+            let chosen = Chosen::from(&change);
+            if known.chosen.mode != chosen.mode {
+                news.push(updates::mode(chosen.mode));
             }
             if let Some(sessions) = &sessions
-                && (moved || known.model != change.model)
+                && known.chosen != chosen
             {
                 news.push(json!({
                     "sessionUpdate": "config_option_update",
-                    "configOptions": options::list(sessions, change.mode, &change.model),
+                    "configOptions": options::list(sessions, &chosen, &known.agents),
                 }));
             }
-            known.mode = change.mode;
-            known.model.clone_from(&change.model);
+            known.chosen = chosen;
             // Nothing follows the answer of a cancelled prompt.
             match known.cancelled {
                 true => {

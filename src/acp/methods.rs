@@ -1,5 +1,6 @@
 //! The methods: each takes its params, asks the sessions, and returns the result.
 
+mod commands;
 mod prompt;
 mod revert;
 mod sessions;
@@ -11,8 +12,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::chosen::Chosen;
 use super::door::{Door, Open};
 use super::options;
+use super::updates;
 use crate::config::typed::typed;
 use crate::conversation::{Failure, FailureKind, SessionId};
 
@@ -39,9 +42,11 @@ pub async fn call(door: &Door, method: &str, params: Value) -> Result<Option<Ans
     let answer = match method {
         "initialize" => setup::initialize(door, &params),
         "authenticate" => setup::authenticate(door.open()?, read(params)?),
+        "logout" => setup::logout(door.open()?),
         "session/new" => sessions::new(door.open()?, read(params)?).await,
         "session/load" => sessions::load(door.open()?, read(params)?).await,
         "session/resume" => sessions::resume(door.open()?, read(params)?).await,
+        "session/fork" => sessions::fork(door.open()?, read(params)?).await,
         "session/list" => sessions::list(door.open()?, read(params)?).await,
         "session/close" => sessions::close(door.open()?, read(params)?).await,
         "session/delete" => sessions::delete(door.open()?, read(params)?).await,
@@ -128,7 +133,7 @@ struct SetOption {
     value: Value,
 }
 
-/// `session/set_config_option`: the model, or the mode.
+/// `session/set_config_option`.
 async fn set_option(open: &Open, asked: SetOption) -> Outcome {
     open.known(&asked.session_id)?;
     let Some(value) = asked.value.as_str() else {
@@ -139,11 +144,19 @@ async fn set_option(open: &Open, asked: SetOption) -> Outcome {
     };
     let (sessions, id) = (&open.sessions, &asked.session_id);
     let info = options::set(sessions, open.turns(), id, &asked.config_id, value).await?;
-    let list = options::list(sessions, info.mode, &info.model);
+    let agents = open.turns().with(id, |known| known.agents.clone());
+    let list = options::list(sessions, &Chosen::from(&info), &agents.unwrap_or_default());
     Ok(json!({ "configOptions": list }).into())
 }
 
 /// `{"sessionId": …, "update": …}`.
 fn update(session: &SessionId, update: &Value) -> Value {
     json!({ "sessionId": session, "update": update })
+}
+
+/// Ends a prompt with a text of ours.
+fn said(open: &Open, session: &SessionId, text: &str) -> Answer {
+    let text = updates::notice(text, "agent_message_chunk", false);
+    open.host.update(session, &text);
+    json!({ "stopReason": "end_turn" }).into()
 }

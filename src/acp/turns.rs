@@ -10,9 +10,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::chosen::{Agent, Chosen};
 use super::updates::Shown;
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Failure, FailureKind, ItemId, Mode, SessionId, TurnId};
+use crate::conversation::{Failure, FailureKind, ItemId, SessionId, TurnId};
 use crate::session::{SessionInfo, Sessions};
 
 type End = (TurnId, EnvelopeBody);
@@ -21,8 +22,8 @@ type End = (TurnId, EnvelopeBody);
 pub struct Known {
     /// As the client spells it.
     pub cwd: PathBuf,
-    pub model: String,
-    pub mode: Mode,
+    pub chosen: Chosen,
+    pub agents: Vec<Agent>,
     pub title: Option<String>,
     /// Cost of the finished turns in US dollars; `None`: unknown.
     pub cost: Option<f64>,
@@ -45,11 +46,17 @@ pub struct Turns {
 }
 
 impl Turns {
-    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, notices: Vec<String>) {
+    pub fn enter(
+        &self,
+        info: &SessionInfo,
+        cwd: PathBuf,
+        agents: Vec<Agent>,
+        notices: Vec<String>,
+    ) {
         let known = Known {
             cwd,
-            model: info.model.clone(),
-            mode: info.mode,
+            chosen: Chosen::from(info),
+            agents,
             title: None,
             cost: Some(0.0),
             shown: Shown::default(),

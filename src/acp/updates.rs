@@ -39,6 +39,11 @@ impl Shown {
         self.streamed.clear();
     }
 
+    /// Whether the client knows this call of the running turn.
+    pub fn has(&self, call: &ItemId) -> bool {
+        self.calls.contains(call)
+    }
+
     /// The updates of one event, in order.
     pub fn updates(&mut self, event: &Event, context: &Context<'_>) -> Vec<Value> {
         let as_notice = context.notices && !context.replayed;
@@ -222,6 +227,12 @@ fn user_message(item: &ItemId, input: &[Input]) -> Vec<Value> {
     input.iter().map(update).collect()
 }
 
+/// A file, in a message of ours.
+pub fn link(uri: &str, name: &str) -> Value {
+    let content = json!({ "type": "resource_link", "uri": uri, "name": name });
+    json!({ "sessionUpdate": "agent_message_chunk", "content": content })
+}
+
 /// The user's text in a replayed turn.
 pub fn replayed_prompt(turn: &str, input: &[Input]) -> Vec<Value> {
     user_message(&ItemId(format!("{turn}-prompt")), input)
@@ -254,13 +265,14 @@ fn plan(todos: &[Todo]) -> Value {
     json!({ "sessionUpdate": "plan", "entries": entries })
 }
 
+/// What fills the context now.
+pub fn filled(now: ContextUse) -> Value {
+    json!({ "sessionUpdate": "usage_update", "used": now.used, "size": now.window })
+}
+
 /// What fills the context now, and what the session cost.
 fn usage_update(turn: &Spent, now: ContextUse, context: &Context<'_>) -> Value {
-    let mut update = json!({
-        "sessionUpdate": "usage_update",
-        "used": now.used,
-        "size": now.window,
-    });
+    let mut update = filled(now);
     if let (Some(before), Some(now)) = (context.cost, turn.cost) {
         update["cost"] = json!({ "amount": before + now, "currency": "USD" });
     }

@@ -74,6 +74,19 @@ fn list(env: &Env, config: &Config, known: &[&str]) {
     }
 }
 
+/// `interline acp --login`, which ACP clients run in a terminal: asks for the provider too.
+pub fn login_by_name(env: &Env) -> anyhow::Result<i32> {
+    terminal::print(
+        "Provider (anthropic, openai, gemini, or a name from config.toml) [anthropic]:",
+    );
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    match line.trim() {
+        "" => login(env, Some("anthropic")),
+        provider => login(env, Some(provider)),
+    }
+}
+
 /// One line of stdin, not echoed if stdin is a terminal.
 fn hidden_line() -> anyhow::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use crate::env::Env;
 use super::Provider;
 use super::anthropic::{self, Anthropic};
 use super::gemini::{self, Gemini};
-use super::keys::{Keys, needs_key};
+use super::keys::{Keys, needs_key, remove_stored};
 use super::models::Models;
 use super::openai;
 use super::openai_chat::OpenAiChat;
@@ -150,9 +150,15 @@ impl Providers {
         self.keys.set(provider, secret);
     }
 
-    /// The provider of a model that [`Self::models`] lists, whether it has a key or needs none, and
-    /// the model's context window if that is known.
-    pub fn details(&self, config: &Config, name: &str) -> (String, bool, Option<u64>) {
+    /// For each of these models its provider, whether that has a key or needs none, and the model's
+    /// context window if it is known.
+    pub fn details(&self, config: &Config, names: &[String]) -> Vec<(String, bool, Option<u64>)> {
+        let user = self.user_models().unwrap_or_default();
+        let one = |name: &String| self.detail(config, &user, name);
+        names.iter().map(one).collect()
+    }
+
+    fn detail(&self, config: &Config, user: &Models, name: &str) -> (String, bool, Option<u64>) {
         let known = config.model_aliases.get(name).map_or(name, String::as_str);
         let (provider, id) = match known.split_once('/') {
             Some(("replay", _)) => return ("replay".to_owned(), true, None),
@@ -161,8 +167,7 @@ impl Providers {
         };
         let own = config.providers.get(provider).cloned().unwrap_or_default();
         let ready = self.keys.has(provider, &own) || !needs_key(provider, &own);
-        let user = self.user_models().unwrap_or_default();
-        let facts = Models::facts(&user, id);
+        let facts = Models::facts(user, id);
         let window = facts.known.then_some(facts.context);
         (provider.to_owned(), ready, window)
     }
@@ -191,6 +196,29 @@ impl Providers {
             model.provider = self.adapter(provider, &own, Arc::new(keys))?;
         }
         Ok(model)
+    }
+
+    /// Forgets every key that was stored or set; returns the providers that still have one.
+    pub fn forget_keys(&self, config: &Config) -> Result<Vec<String>, Failure> {
+        let own = config.providers.keys().map(String::as_str);
+        let names: BTreeSet<&str> = NAMES.into_iter().chain(own).collect();
+        let nothing = ProviderConfig::default();
+        let mut left = Vec::new();
+        for name in names {
+            self.keys.set(name, String::new());
+            remove_stored(&self.env, name).map_err(|error| {
+                Failure::new(
+                    FailureKind::Storage,
+                    format!("The key of {name} was not deleted: {error}."),
+                    "Make the state folder writable, and log out again.",
+                )
+            })?;
+            let own = config.providers.get(name).unwrap_or(&nothing);
+            if self.keys.has(name, own) {
+                left.push(name.to_owned());
+            }
+        }
+        Ok(left)
     }
 
     fn user_models(&self) -> Result<Models, Failure> {

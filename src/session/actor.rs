@@ -546,6 +546,7 @@ impl Actor {
             layout: self.parts.layout.name.clone(),
             agent: settings.agent.clone(),
             folders: self.parts.folders.clone(),
+            thinking: settings.effort(),
             context: self.context_use(),
         }
     }
@@ -606,6 +607,9 @@ impl Actor {
             tokens: spent.total(),
             cost: spent.cost,
             context: info.context,
+            layout: info.layout,
+            agent: info.agent,
+            thinking: info.thinking,
         });
     }
 

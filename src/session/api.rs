@@ -43,6 +43,9 @@ pub struct SessionInfo {
     pub layout: String,
     pub agent: Option<String>,
     pub folders: Vec<String>,
+    /// How much the model thinks; absent: as the provider decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
     /// Absent while no model can be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUse>,

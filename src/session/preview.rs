@@ -1,6 +1,8 @@
 //! `interline/prompt/preview`: the next request as it would be sent, with every segment and why it
 //! is included. Reads, never claims.
 
+pub mod markdown;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

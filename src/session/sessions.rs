@@ -248,6 +248,21 @@ impl Sessions {
         self.handle(id)?.ask(|actor| actor.retry_now()).await
     }
 
+    /// Waits until no question about `turn` is open; the turn that the user's answer began.
+    pub async fn follow_up(&self, id: &SessionId, turn: &TurnId) -> Option<TurnId> {
+        let (handle, turn) = (self.handle(id).ok()?, turn.clone());
+        let asked = handle.ask_later(move |actor, reply| actor.follow_up(&turn, reply));
+        // An error: the question was withdrawn.
+        asked.await.ok().flatten()
+    }
+
+    /// Withdraws the question about the session's last turn.
+    pub fn withdraw_offer(&self, id: &SessionId) {
+        if let Ok(handle) = self.handle(id) {
+            handle.send(|actor| actor.withdraw_offer());
+        }
+    }
+
     /// Removes a queued turn; returns its input.
     pub async fn dequeue(&self, id: &SessionId, turn: &TurnId) -> Result<Vec<Input>, Failure> {
         let turn = turn.clone();

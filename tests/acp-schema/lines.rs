@@ -14,7 +14,8 @@ use serde_json::Value;
 use schema::wrong;
 
 /// What protocol.md says that `interline acp` sends: each must be among the lines.
-const CALLS: [&str; 5] = [
+const CALLS: [&str; 6] = [
+    "elicitation/create",
     "session/update",
     "session/request_permission",
     "fs/read_text_file",
@@ -22,7 +23,9 @@ const CALLS: [&str; 5] = [
     "$/cancel_request",
 ];
 /// What it says that `interline acp` answers with a result.
-const ANSWERS: [&str; 11] = [
+const ANSWERS: [&str; 13] = [
+    "logout",
+    "session/fork",
     "initialize",
     "authenticate",
     "session/new",

@@ -93,6 +93,7 @@ fn call(method: &str, request: bool, params: &Value) -> Vec<String> {
         ("$/cancel_request", false) => check::<v1::CancelRequestNotification>(params),
         ("session/request_permission", true) => check::<v1::RequestPermissionRequest>(params),
         ("fs/read_text_file", true) => check::<v1::ReadTextFileRequest>(params),
+        ("elicitation/create", true) => check::<v1::CreateElicitationRequest>(params),
         ("fs/write_text_file", true) => check::<v1::WriteTextFileRequest>(params),
         _ => vec![format!("{method} is nothing that an agent sends")],
     }
@@ -102,6 +103,8 @@ fn answer(method: &str, result: &Value) -> Vec<String> {
     match method {
         "initialize" => check::<v1::InitializeResponse>(result),
         "authenticate" => check::<v1::AuthenticateResponse>(result),
+        "logout" => check::<v1::LogoutResponse>(result),
+        "session/fork" => check::<v1::ForkSessionResponse>(result),
         "session/new" => check::<v1::NewSessionResponse>(result),
         "session/load" => check::<v1::LoadSessionResponse>(result),
         "session/resume" => check::<v1::ResumeSessionResponse>(result),

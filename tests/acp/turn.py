@@ -1,5 +1,6 @@
 """One turn in the protocol's own Python SDK: its types read every line, its client holds an
-unsaved buffer, allows the edit, sees it land, and loads the stored session again."""
+unsaved buffer, allows the edit, sees it land, loads the stored session again, and calls every
+other method that the SDK has."""
 
 import asyncio
 import os
@@ -18,6 +19,7 @@ class Editor(acp.Client):
         self.buffers = buffers
         self.updates = []
         self.asked = []
+        self.forms = []
 
     async def request_permission(self, session_id, tool_call, options, **_):
         self.asked.append(tool_call)
@@ -38,6 +40,10 @@ class Editor(acp.Client):
     async def write_text_file(self, session_id, path, content, **_):
         self.buffers[path] = content
         return acp.WriteTextFileResponse()
+
+    async def create_elicitation(self, message, mode, **_):
+        self.forms.append((message, mode))
+        return schema.AcceptElicitationResponse(action="accept", content={"answer": "the new one"})
 
     def said(self):
         chunks = [u for u in self.updates if u.session_update == "agent_message_chunk"]
@@ -62,12 +68,14 @@ async def turn(binary, env, work):
     path = str(work / "shop.py")
     editor = Editor({path: UNSAVED})
     abilities = schema.ClientCapabilities(
-        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)
+        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
+        elicitation=schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities()),
     )
-    async with acp.spawn_agent_process(lambda _: editor, binary, "acp", env=env, cwd=work) as (
-        agent,
-        process,
-    ):
+    # The SDK treats forms and forks as drafts.
+    drafts = {"use_unstable_protocol": True}
+    async with acp.spawn_agent_process(
+        lambda _: editor, binary, "acp", env=env, cwd=work, **drafts
+    ) as (agent, process):
         hello = await agent.initialize(
             protocol_version=acp.PROTOCOL_VERSION, client_capabilities=abilities
         )
@@ -84,7 +92,27 @@ async def turn(binary, env, work):
         editor.updates = []
         await agent.load_session(session_id=new.session_id, cwd=str(work), mcp_servers=[])
         assert editor.said().startswith("Done"), editor.updates
+        await others(agent, editor, new.session_id, work)
     assert process.returncode == 0, process.returncode
+
+
+async def others(agent, editor, session, work):
+    """The other methods: options, modes, lists, a fork with a form, and the end of a session."""
+    await agent.set_session_mode(session_id=session, mode_id="ask")
+    options = await agent.set_config_option(session_id=session, config_id="thinking", value="low")
+    current = {option.id: option.current_value for option in options.config_options}
+    assert (current["mode"], current["thinking"]) == ("ask", "low"), current
+    fork = await agent.fork_session(session_id=session, cwd=str(work), mcp_servers=[])
+    end = await agent.prompt(session_id=fork.session_id, prompt=[acp.text_block("ask me")])
+    assert end.stop_reason == "end_turn", end
+    assert editor.forms[0][0] == "Which parser?", editor.forms
+    assert editor.said().endswith("The new one, then."), editor.said()
+    listed = await agent.list_sessions(cwd=str(work))
+    ids = [row.session_id for row in listed.sessions]
+    assert sorted(ids) == sorted([session, fork.session_id]), ids
+    await agent.close_session(session_id=session)
+    await agent.resume_session(session_id=session, cwd=str(work), mcp_servers=[])
+    await agent.authenticate(method_id="key")
 
 
 asyncio.run(main(*sys.argv[1:]))

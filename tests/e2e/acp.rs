@@ -1,7 +1,10 @@
 //! `interline acp` over stdio. `tests/acp-schema` checks every received line against the protocol's
 //! schema.
 
+mod accounts;
+mod choices;
 pub mod client;
+mod forms;
 mod lines;
 mod servers;
 mod sessions;
@@ -402,7 +405,7 @@ fn wrong_requests_get_the_protocol_s_codes() {
             -32002,
         ),
         ("authenticate", json!({ "methodId": "magic" }), -32602),
-        ("session/fork", json!({}), -32601),
+        ("session/fork", json!({}), -32602),
         ("_ours", json!({}), -32601),
     ] {
         let refused = client.call(method, params).expect_err(method);
@@ -456,6 +459,8 @@ fn a_loaded_session_is_replayed_before_the_answer() {
     let prompts = client.all("user_message_chunk");
     assert_eq!(prompts.len(), 1, "{prompts:?}");
     assert_eq!(prompts[0]["content"]["text"], "shorten it");
+    client.until(|client| !client.all("usage_update").is_empty());
+    assert!(client.all("usage_update")[0]["used"].as_u64() > Some(0));
     assert_eq!(client.prompt(&session, "and then?"), "end_turn");
 }
 

@@ -28,6 +28,7 @@ export interface SessionInfo {
   layout: string;
   agent?: string | null;
   folders: string[];
+  thinking?: Effort | null;
   context?: ContextUse | null;
 }
 /** One conversation; also the name of its log file. */
@@ -442,6 +443,9 @@ export interface SessionChange {
   tokens: number;
   cost?: number | null;
   context?: ContextUse | null;
+  layout: string;
+  agent?: string | null;
+  thinking?: Effort | null;
 }
 export interface ReviewChange { uris: string[] }
 /** `interline/workspace/didChangeOnDisk`: open documents that the client should reload. */

@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::super::content::{self, Part};
 use super::super::door::{Door, Open};
-use super::{Outcome, invalid, revert};
+use super::super::turns::Running;
+use super::{Outcome, commands, invalid};
 use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnStop};
+use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnId, TurnStop};
 use crate::host::Host as _;
 use crate::session::StartTurn;
 use crate::workspace::beneath;
@@ -27,8 +28,8 @@ pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
         return Err(invalid("the prompt is empty", "send at least one block"));
     }
     let input = content::input(asked.prompt)?;
-    if let Some(command) = revert::command(&input) {
-        return revert::run(open, &id, command).await;
+    if let Some(command) = commands::command(&input) {
+        return commands::run(door, open, &id, command).await;
     }
     // Before the first await, so that an immediate cancel finds it.
     let mut running = open.turns().begin(&open.sessions, &id)?;
@@ -45,23 +46,67 @@ pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
             ..StartTurn::new(id.clone(), input)
         })
         .await?;
-    running.is(started.turn_id.clone());
+    let mut turn = started.turn_id;
+    loop {
+        running.is(turn.clone());
+        let (end, cancelled) = ended(open, &id, &mut running, &turn).await;
+        running.over();
+        let outcome = outcome(end, cancelled)?;
+        if cancelled {
+            return Ok(outcome);
+        }
+        match follow_up(open, &id, &running, &turn).await {
+            Followed::No => return Ok(outcome),
+            Followed::Cancelled => return Ok(stopped("cancelled")),
+            Followed::By(next) => turn = next,
+        }
+    }
+}
+
+/// Waits for the end of a turn, and whether the client cancelled it.
+async fn ended(
+    open: &Open,
+    id: &SessionId,
+    running: &mut Running,
+    turn: &TurnId,
+) -> (Option<EnvelopeBody>, bool) {
     let mut sent_cancel = false;
     let cancelled = running.cancelled();
     tokio::pin!(cancelled);
-    let end = loop {
+    loop {
         tokio::select! {
             biased;
-            end = running.ended(&started.turn_id) => break end,
+            end = running.ended(turn) => return (end, sent_cancel),
             () = &mut cancelled, if !sent_cancel => {
                 sent_cancel = true;
                 // It may already be over; then its end is recorded.
-                let _ = open.sessions.cancel(&id, Some(started.turn_id.clone())).await;
+                let _ = open.sessions.cancel(id, Some(turn.clone())).await;
             }
         }
-    };
-    running.over();
-    outcome(end, sent_cancel)
+    }
+}
+
+/// What follows a turn.
+enum Followed {
+    No,
+    /// A turn that the user's answer about a plan began.
+    By(TurnId),
+    Cancelled,
+}
+
+/// A question about the turn belongs to its prompt, because only a prompt can show turns.
+async fn follow_up(open: &Open, id: &SessionId, running: &Running, turn: &TurnId) -> Followed {
+    if !open.host.questions() {
+        return Followed::No;
+    }
+    tokio::select! {
+        biased;
+        next = open.sessions.follow_up(id, turn) => next.map_or(Followed::No, Followed::By),
+        () = running.cancelled() => {
+            open.sessions.withdraw_offer(id);
+            Followed::Cancelled
+        }
+    }
 }
 
 /// Reads the files that the prompt names without their text, as the client shows them.

@@ -6,43 +6,20 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::door::Open;
-use super::super::updates::{diffs, line_in, notice};
-use super::Outcome;
-use crate::conversation::{Input, ItemId, SessionId};
+use super::super::updates::{diffs, line_in};
+use super::{Outcome, said};
+use crate::conversation::{ItemId, SessionId};
 use crate::host::Host as _;
 use crate::prompt::fence;
 use crate::session::{RevertTurn, RevertedFile};
 use crate::workspace::Uri;
 
-/// A command of the user.
-pub enum Command {
-    /// What the last turn changed; or only a file of it, or the changes of a tool call.
-    Revert(Option<String>),
-    /// The revert before.
-    Redo,
-}
-
-/// The command that a prompt is, if it is one.
-pub fn command(input: &[Input]) -> Option<Command> {
-    let [Input::Text { text }] = input else {
-        return None;
-    };
-    let (name, argument) = match text.trim().split_once(char::is_whitespace) {
-        Some((name, argument)) => (name, Some(argument.trim().to_owned())),
-        None => (text.trim(), None),
-    };
-    match (name, argument) {
-        ("/revert", argument) => Some(Command::Revert(argument)),
-        ("/redo", None) => Some(Command::Redo),
-        _ => None,
-    }
-}
-
-pub async fn run(open: &Open, id: &SessionId, command: Command) -> Outcome {
+/// Reverts what `named` says (nothing: the last turn's changes), or restores what the last revert
+/// reverted.
+pub async fn run(open: &Open, id: &SessionId, reverts: bool, named: Option<String>) -> Outcome {
     // Another prompt must not run at the same time.
     let _running = open.turns().begin(&open.sessions, id)?;
     open.host.send_notices(id);
-    let reverts = matches!(command, Command::Revert(_));
     let known = open.turns().with(id, |known| {
         let last = known.reverted.take().filter(|_| !reverts);
         (known.cwd.clone(), last)
@@ -56,15 +33,15 @@ pub async fn run(open: &Open, id: &SessionId, command: Command) -> Outcome {
         hunk_ids: None,
         preview: false,
     };
-    match command {
-        Command::Redo if ask.item_id.is_none() => {
+    match named {
+        None if !reverts && ask.item_id.is_none() => {
             return Ok(said(open, id, "Nothing was reverted before."));
         }
-        Command::Revert(Some(item)) if item.starts_with("item_") => ask.item_id = Some(item.into()),
-        Command::Revert(Some(file)) => {
+        Some(item) if item.starts_with("item_") => ask.item_id = Some(item.into()),
+        Some(file) => {
             ask.uris = Some(vec![Uri::from_path(&cwd.join(file)).to_string()]);
         }
-        Command::Revert(None) | Command::Redo => {}
+        None => {}
     }
     open.host.refresh_files(id).await;
     let reverted = match open.sessions.revert(ask).await {
@@ -85,13 +62,6 @@ pub async fn run(open: &Open, id: &SessionId, command: Command) -> Outcome {
         (false, _) => format!("Not everything was changed:\n{}", problems.join("\n")),
     };
     Ok(said(open, id, &outcome))
-}
-
-/// Ends the prompt with a sentence.
-fn said(open: &Open, id: &SessionId, text: &str) -> super::Answer {
-    let text = notice(text, "agent_message_chunk", false);
-    open.host.update(id, &text);
-    json!({ "stopReason": "end_turn" }).into()
 }
 
 fn problem(file: &RevertedFile) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The methods on stored and open sessions: new, load, resume, list, close, delete.
+//! The methods on stored and open sessions: new, load, resume, fork, list, close, delete.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::door::Open;
-use super::super::options;
+use super::super::{options, updates};
 use super::{Answer, Named, Outcome, absolute, invalid, update};
 use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::prompt::fence;
-use crate::session::{ListSessions, NewSession, OpenSession, SessionAccess};
+use crate::session::{ListSessions, NewSession, OpenSession, SessionAccess, SessionInfo};
 
 /// The maximum number of replayed items; the newest ones.
 const ITEMS: u32 = 2_000;
@@ -135,14 +135,46 @@ pub async fn new(open: &Open, place: Place) -> Outcome {
         })
         .await?;
     let notices = place.set_servers(open, &info.session_id).await?;
-    open.enter(&info, PathBuf::from(&place.cwd), notices);
-    let commands = options::commands(&open.sessions, &open.config, &place.cwd).await;
-    let mut result = options::settings(&open.sessions, &info);
+    entered(open, &info, place, notices).await
+}
+
+/// The session is open; the answer with its id.
+async fn entered(open: &Open, info: &SessionInfo, place: Place, notices: Vec<String>) -> Outcome {
+    let offered = options::offered(&open.sessions, &open.config, &place.cwd).await;
+    let mut result = options::settings(&open.sessions, info, &offered.agents);
     result["sessionId"] = json!(info.session_id);
+    open.enter(info, PathBuf::from(&place.cwd), offered.agents, notices);
     Ok(Answer {
         result,
-        after: vec![update(&info.session_id, &commands)],
+        after: after(info, &offered.commands),
     })
+}
+
+/// The commands, and what the conversation so far fills of the context window.
+fn after(info: &SessionInfo, commands: &Value) -> Vec<Value> {
+    let filled = info.context.filter(|context| context.used > 0);
+    let filled = filled.map(updates::filled);
+    let updates = std::iter::once(commands.clone()).chain(filled);
+    updates.map(|it| update(&info.session_id, &it)).collect()
+}
+
+/// `session/fork` (a draft of the protocol): a session with the conversation so far, without a
+/// running turn.
+pub async fn fork(open: &Open, stored: Stored) -> Outcome {
+    let Stored { session_id, place } = stored;
+    place.check(false)?;
+    let forked = open.sessions.fork(&session_id, None).await?;
+    let opened = open
+        .sessions
+        .open(OpenSession {
+            session_id: forked.clone(),
+            before: None,
+            limit: Some(0),
+            cwd: Some(place.cwd.clone()),
+        })
+        .await?;
+    let notices = place.set_servers(open, &forked).await?;
+    entered(open, &opened.session, place, notices).await
 }
 
 /// A stored session to open.
@@ -193,12 +225,14 @@ async fn reopen(open: &Open, stored: Stored, items: u32) -> Outcome {
         ));
     }
     let notices = place.set_servers(open, &session_id).await?;
-    open.enter(&opened.session, PathBuf::from(&place.cwd), notices);
+    let offered = options::offered(&open.sessions, &open.config, &place.cwd).await;
+    let result = options::settings(&open.sessions, &opened.session, &offered.agents);
+    let cwd = PathBuf::from(&place.cwd);
+    open.enter(&opened.session, cwd, offered.agents, notices);
     open.host.replay(&opened.items);
-    let commands = options::commands(&open.sessions, &open.config, &place.cwd).await;
     Ok(Answer {
-        result: options::settings(&open.sessions, &opened.session),
-        after: vec![update(&session_id, &commands)],
+        result,
+        after: after(&opened.session, &offered.commands),
     })
 }
 

@@ -1,4 +1,4 @@
-//! `initialize` and `authenticate`: the version, the abilities, the ways to set a key.
+//! `initialize`, `authenticate` and `logout`: the version, the abilities, the ways to set a key.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use super::super::door::{Door, Open};
 use super::{Outcome, invalid};
 
 const KEY: &str = "key";
+const LOGIN: &str = "login";
 
 /// Shown to the user.
 const HOW: &str = "Run `interline login anthropic` (or openai, gemini) in a terminal, or set \
@@ -23,7 +24,17 @@ pub fn initialize(door: &Door, params: &Value) -> Outcome {
             "send the newest version the client supports",
         ));
     }
-    door.initialize(params);
+    let open = door.initialize(params);
+    let mut methods = vec![json!({ "id": KEY, "name": "A provider's key", "description": HOW })];
+    if open.host.client().terminal_login {
+        methods.push(json!({
+            "type": "terminal",
+            "id": LOGIN,
+            "name": "Store a provider's key",
+            "description": "Asks for a provider and its key in a terminal.",
+            "args": ["--login"],
+        }));
+    }
     let result = json!({
         "protocolVersion": VERSION,
         "agentCapabilities": {
@@ -35,10 +46,12 @@ pub fn initialize(door: &Door, params: &Value) -> Outcome {
                 "resume": {},
                 "close": {},
                 "delete": {},
+                "fork": {},
                 "additionalDirectories": {}
-            }
+            },
+            "auth": { "logout": {} }
         },
-        "authMethods": [{ "id": KEY, "name": "A provider's key", "description": HOW }],
+        "authMethods": methods,
         "agentInfo": {
             "name": "interline",
             "title": "Interline",
@@ -65,5 +78,11 @@ pub fn authenticate(open: &Open, Authenticate { method_id }: Authenticate) -> Ou
     }
     let providers = &open.sessions.shared().providers;
     providers.resolve(&open.config, None)?;
+    Ok(json!({}).into())
+}
+
+/// `logout`: deletes the keys that `interline login` stored.
+pub fn logout(open: &Open) -> Outcome {
+    open.sessions.forget_keys()?;
     Ok(json!({}).into())
 }

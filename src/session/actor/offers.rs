@@ -1,5 +1,6 @@
 //! Questions to the user after a turn. A new turn withdraws the question.
 
+use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Actor;
@@ -10,6 +11,7 @@ use crate::host::{QuestionOutcome, QuestionRequest};
 /// The open question; dropping it withdraws it.
 pub(super) struct Offer {
     turn: TurnId,
+    waiting: Option<oneshot::Sender<Option<TurnId>>>,
     _withdraw: DropGuard,
 }
 
@@ -38,6 +40,7 @@ impl Actor {
         let withdraw = CancellationToken::new();
         self.offer = Some(Offer {
             turn: turn.clone(),
+            waiting: None,
             _withdraw: withdraw.clone().drop_guard(),
         });
         let limit = self.settings().config.limits.approval();
@@ -51,14 +54,34 @@ impl Actor {
             };
             let accepted = answer
                 .is_some_and(|it| it.outcome == QuestionOutcome::Answered && it.answer == yes);
-            if accepted {
-                mailbox.send(move |actor| {
-                    // A late answer changes nothing.
-                    if actor.offer.as_ref().map(|offer| &offer.turn) == Some(&turn) {
-                        accept(actor);
-                    }
-                });
-            }
+            mailbox.send(move |actor| {
+                // A late answer changes nothing.
+                let Some(offer) = actor.offer.take_if(|offer| offer.turn == turn) else {
+                    return;
+                };
+                if accepted {
+                    accept(actor);
+                }
+                if let Some(waiting) = offer.waiting {
+                    let next = actor.running.as_ref().map(|running| running.turn.clone());
+                    let _ = waiting.send(next);
+                }
+            });
         });
+    }
+
+    /// Replies when no question about `turn` is open, with the turn that the answer began.
+    pub fn follow_up(&mut self, turn: &TurnId, reply: oneshot::Sender<Option<TurnId>>) {
+        match &mut self.offer {
+            Some(offer) if offer.turn == *turn => offer.waiting = Some(reply),
+            _ => {
+                let _ = reply.send(None);
+            }
+        }
+    }
+
+    /// Withdraws the open question.
+    pub fn withdraw_offer(&mut self) {
+        self.offer = None;
     }
 }

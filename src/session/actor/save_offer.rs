@@ -12,7 +12,8 @@ const NAMED: usize = 3;
 impl Actor {
     /// Asks whether to save the files that `turn` changed.
     pub(super) fn offer_to_save(&mut self, turn: &TurnId, files: &[FileChange]) {
-        if self.settings().config.edits.save_after != SaveAfter::Ask || self.running.is_some() {
+        let asks = self.settings().config.edits.save_after == SaveAfter::Ask;
+        if !asks || self.running.is_some() || !self.host().saves() {
             return;
         }
         let shared = self.parts.shared.clone();

@@ -124,6 +124,10 @@ impl Host for ChildHost {
         self.host.call_tool(call).await
     }
 
+    fn saves(&self) -> bool {
+        self.host.saves()
+    }
+
     fn questions(&self) -> bool {
         self.host.questions()
     }

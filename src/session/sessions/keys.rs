@@ -5,7 +5,6 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 
 use super::Sessions;
-use crate::config::Config;
 use crate::conversation::{Failure, FailureKind, Request};
 use crate::provider::{Model, ProviderError};
 use crate::session::api::{KeyOutcome, ModelRow, TestedAuth};
@@ -19,18 +18,35 @@ impl Sessions {
         self.shared.providers.set_secret(provider, secret);
     }
 
-    pub(super) fn model_details(&self, config: &Config, names: &[String]) -> Vec<ModelRow> {
+    /// Forgets the keys that `interline login` or a client stored. An error names the providers
+    /// that still have one.
+    pub fn forget_keys(&self) -> Result<(), Failure> {
+        let left = self.shared.providers.forget_keys(&self.config())?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::invalid(
+            format!(
+                "Stored keys were deleted, but {} still has one.",
+                left.join(", ")
+            ),
+            "Remove its environment variable, or its source in config.toml.",
+        ))
+    }
+
+    /// The models to offer, with what a picker shows.
+    pub fn models(&self) -> Vec<ModelRow> {
+        let config = self.config();
         let providers = &self.shared.providers;
-        let row = |name: &String| {
-            let (provider, ready, window) = providers.details(config, name);
-            ModelRow {
-                name: name.clone(),
-                provider,
-                ready,
-                window,
-            }
+        let names = providers.models(&config);
+        let details = providers.details(&config, &names).into_iter();
+        let row = |(name, (provider, ready, window))| ModelRow {
+            name,
+            provider,
+            ready,
+            window,
         };
-        names.iter().map(row).collect()
+        names.into_iter().zip(details).map(row).collect()
     }
 
     /// Asks the provider's default model for a few tokens, with `secret` or else its own key.

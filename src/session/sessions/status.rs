@@ -36,7 +36,7 @@ impl Sessions {
         }));
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            model_details: self.model_details(&settings.config, &offers.models),
+            model_details: self.models(),
             models: offers.models,
             modes: offers.modes,
             layouts: offers.layouts,

@@ -36,6 +36,10 @@ pub struct Client {
     /// Params of permission requests with their ids.
     pub permissions: Vec<(Value, Value)>,
     pub user: VecDeque<Answer>,
+    /// Params of the forms with their ids, and the results with which they are answered; without
+    /// one a form stays on the screen.
+    pub forms: Vec<(Value, Value)>,
+    pub fills: VecDeque<Value>,
     /// Unsaved texts by path.
     pub buffers: HashMap<String, String>,
     /// The buffers' text from the nth file request on: the user types between two of them.
@@ -73,6 +77,8 @@ impl Client {
             updates: Vec::new(),
             permissions: Vec::new(),
             user: VecDeque::new(),
+            forms: Vec::new(),
+            fills: VecDeque::new(),
             buffers: HashMap::new(),
             typing: None,
             files: Vec::new(),
@@ -174,6 +180,12 @@ impl Client {
             (None, None) => self.bad.push(message["error"].clone()),
             (Some("session/update"), _) => self.updates.push(params.clone()),
             (Some("session/request_permission"), _) => self.asked_permission(id, params.clone()),
+            (Some("elicitation/create"), _) => {
+                if let Some(result) = self.fills.pop_front() {
+                    self.line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+                }
+                self.forms.push((id, params.clone()));
+            }
             (Some("fs/read_text_file"), _) => self.read(&id, params),
             (Some("fs/write_text_file"), _) => self.write(&id, params),
             _ => {}

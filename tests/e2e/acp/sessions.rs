@@ -63,6 +63,28 @@ fn a_resumed_session_continues_without_its_history() {
     assert!(model.last().raw_text().contains("remember the mill"));
 }
 
+/// The fork has the conversation and is open; the other session does not change.
+#[test]
+fn a_fork_continues_from_the_same_conversation() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    client.prompt(&session, "remember the mill");
+    let fork = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
+    let forked = client.call("session/fork", fork).expect("a fork");
+    assert_eq!(forked["modes"]["currentModeId"], "agent");
+    let new = forked["sessionId"].as_str().expect("an id").to_owned();
+    assert_ne!(new, session);
+    assert_eq!(client.prompt(&new, "only in the fork"), "end_turn");
+    assert!(model.last().raw_text().contains("remember the mill"));
+    client.prompt(&session, "and here?");
+    assert!(!model.last().raw_text().contains("only in the fork"));
+    let gone = json!({ "sessionId": "s_none", "cwd": stage.root() });
+    let refused = client.call("session/fork", gone).expect_err("unknown");
+    assert_eq!(refused["code"], -32002);
+}
+
 /// A folder lists only its own sessions, and a deleted one is gone from the list and the disk.
 #[test]
 fn sessions_are_listed_by_folder_until_they_are_deleted() {
@@ -172,8 +194,13 @@ fn the_one_skill_of_the_user_is_a_command() {
     let update = &client.all("available_commands_update")[0]["availableCommands"];
     let commands = update.as_array().expect("commands");
     let names: Vec<&Value> = commands.iter().map(|it| &it["name"]).collect();
-    assert_eq!(names, ["revert", "redo", "deploy"]);
-    assert_eq!(commands[2]["description"], "About deploy");
+    assert_eq!(
+        names,
+        [
+            "compact", "revert", "redo", "prompt", "memory", "export", "deploy"
+        ]
+    );
+    assert_eq!(commands[6]["description"], "About deploy");
 }
 
 /// A closed session takes no prompt until it is loaded again.

@@ -37,6 +37,7 @@
 ---@field layout string
 ---@field agent? string|vim.NIL
 ---@field folders string[]
+---@field thinking? interline.Effort|vim.NIL
 ---@field context? interline.ContextUse|vim.NIL Absent while no model can be used.
 
 --- One conversation; also the name of its log file.
@@ -720,6 +721,9 @@
 ---@field tokens integer All tokens that the session used so far, added up.
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
 ---@field context? interline.ContextUse|vim.NIL Absent while no model can be used.
+---@field layout string
+---@field agent? string|vim.NIL
+---@field thinking? interline.Effort|vim.NIL Absent: as the provider decides.
 
 ---@class interline.ReviewChange
 ---@field uris string[]

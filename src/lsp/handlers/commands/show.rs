@@ -10,8 +10,8 @@ use crate::env;
 use crate::env::tasks;
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
-use crate::lsp::handlers::prompt::markdown;
 use crate::session::PreviewPrompt;
+use crate::session::preview::markdown;
 use crate::workspace::Uri;
 
 pub async fn prompt(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
@@ -20,7 +20,7 @@ pub async fn prompt(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         uri: args.uri,
         ..PreviewPrompt::default()
     };
-    let text = markdown(&door.sessions()?.preview(preview).await?);
+    let text = markdown::text(&door.sessions()?.preview(preview).await?);
     // A client that runs our commands itself can show the text better than a file does.
     let client = door.client()?;
     if client.offer.commands || !client.show_document {
