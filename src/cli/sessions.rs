@@ -43,6 +43,7 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         What::List => {
             let stored = index::list(&folder);
             match terminal::columns().filter(|_| terminal::look().is_some()) {
+                Some(_) if stored.is_empty() => terminal::print("No sessions are stored."),
                 Some(width) => readable(&stored, width),
                 None => rows(&stored),
             }

@@ -245,6 +245,8 @@ fn a_start_without_a_key_is_two_lines_and_leaves_no_session() {
 fn sessions_are_a_table_with_titles_first_and_short_ids_that_commands_take() {
     let model = Model::says("hello");
     let stage = Stage::new("//- /a.txt\nx\n");
+    let (_, raw, lines) = Tty::start(&stage, NOWHERE, 80, &[], &["sessions"]).ends();
+    assert_eq!(lines[0], "No sessions are stored.", "{raw}");
     let run = [
         "run",
         "Explain the cart and everything that the shop does with it, in detail",
