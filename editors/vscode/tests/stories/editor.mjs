@@ -74,6 +74,8 @@ story("code of an answer is applied to the file that it names, after its differe
   await window.page.locator(".editor-actions .action-label[aria-label^='Apply the Code']").first().click();
   await until("the code", async () => await window.text("apply.ts") === made);
   same(PRICES, window.disk("apply.ts"));
+  await window.page.locator(".tab:has-text('apply.ts (apply?)')").waitFor({ state: "detached" });
+  await until("the file in front", async () => await window.eval("const it = vscode.window.activeTextEditor?.document.uri; return it?.scheme === 'file' && it.path.endsWith('apply.ts')"));
   await window.focusEditor();
   await keyboard.press("Control+z");
   await until("one undo", async () => await window.text("apply.ts") === PRICES);
