@@ -1,5 +1,7 @@
 //! MCP servers: a scripted one that behaves or misbehaves.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::editor::{Approval, Editor, LIMIT, Reaction};
@@ -277,12 +279,14 @@ fn inv11_what_a_server_started_ends_with_the_editor() {
     let text = editor.run("go").text();
     let pid = text
         .lines()
-        .find_map(|line| line.parse::<u32>().ok())
+        .find_map(|line| line.parse::<i32>().ok())
+        .and_then(Pid::from_raw)
         .expect("a process");
-    assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
+    let process = pidfd_open(pid, PidfdFlags::empty()).expect("the process runs");
     editor.quit();
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    assert!(state.is_empty() || state.contains(") Z"), "{state}");
+    let limit = Timespec::try_from(LIMIT).expect("a time");
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit));
+    assert_eq!(ended, Ok(1), "it still runs");
 }
 
 #[test]
