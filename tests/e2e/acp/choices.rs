@@ -58,7 +58,7 @@ fn an_option_with_an_unknown_value_changes_nothing() {
     let session = client.session(&stage.root());
     for (id, value) in [
         ("thinking", "much"),
-        ("agent", "nobody"),
+        ("agent", "missing"),
         ("layout", "none"),
         ("x", "y"),
     ] {
