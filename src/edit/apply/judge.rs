@@ -64,10 +64,17 @@ pub(crate) fn judge(
     if changes.is_empty() {
         return Verdict::Pending;
     }
-    if let Some(verdict) = landed_unmerged(sent, changes, from) {
-        return verdict;
+    let verdict = landed_unmerged(sent, changes, from)
+        .unwrap_or_else(|| landed_merged(sent, present, changes, from, now));
+    match verdict {
+        // Other changes may cancel each other, as those with which Neovim begins an undo step.
+        Verdict::Shown { from, to, moved } => Verdict::Shown {
+            from,
+            to,
+            moved: moved && *present != sent.expected,
+        },
+        verdict => verdict,
     }
-    landed_merged(sent, present, changes, from, now)
 }
 
 /// Looks for consecutive changes that are exactly the edit, moved by the changes before them, and

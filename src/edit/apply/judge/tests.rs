@@ -54,6 +54,11 @@ fn the_edit_is_found_among_the_changes_of_others() {
     check(&edit, &[(5, "two", "2")], "shown 1 2 false");
     check(&edit, &[(0, "", "x"), (6, "two", "2")], "shown 2 3 true");
     check(&edit, &[(5, "two", "2"), (0, "", "x")], "shown 1 2 true");
+    // An editor may begin an undo step with changes that cancel each other.
+    let nothing = [(0, "", "x"), (0, "x", ""), (5, "two", "2")];
+    check(&edit, &nothing, "shown 3 4 false");
+    let between = [(5, "two", "2x"), (6, "x", "")];
+    check(&edit, &between, "shown 1 3 false");
     // In two pieces, as a client may report it.
     check(&edit, &[(5, "two", ""), (5, "", "2")], "shown 1 3 false");
 }
