@@ -19,11 +19,11 @@ use crate::conversation::entry::Verdict;
 use crate::conversation::{
     Entry, Failure, FailureKind, FileShape, ItemId, Recorder as _, SessionId, TurnId,
 };
-use crate::edit::apply::DEADLINE;
+use crate::edit::apply::{DEADLINE, Fate, together};
 use crate::edit::matching::Strategy;
 use crate::edit::places::{HunkAt, Logged};
 use crate::edit::revert::{Part, RevertedText, revert_edits};
-use crate::edit::{EditJob, Outcome, Plan, apply};
+use crate::edit::{EditJob, Outcome, Plan};
 use crate::env::tasks;
 use crate::host::Host;
 use crate::workspace::{FileError, Located, Revision, Source, Uri, beneath, files};
@@ -371,31 +371,36 @@ impl From {
         if preview {
             let diff = plan.unified(&present.located.display(&self.shared.workspace));
             (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
-            row.deleted = emptied && self.host.deletes();
+            row.deleted = emptied && (self.host.deletes() || present.revision.is_none());
         } else {
             let mut job = self.job(present, plan, task, item);
+            job.delete = emptied;
             job.shape = task
                 .shapes
                 .get(&key(&work.uri))
                 .copied()
                 .filter(|_| job.create);
-            let (uri, label) = (job.located.uri.clone(), job.label.clone());
-            match apply(job).await {
-                Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
-                    let left = landed.text.len_bytes();
-                    (row.added, row.removed) = (landed.added, landed.removed);
-                    row.diff = landed.diff;
-                    row.deleted = emptied && left == 0 && self.host.delete(&uri, &label).await;
+            match together(vec![job], item.clone()).await.pop() {
+                Some(Fate::Landed { outcome, deleted }) => {
+                    if let Outcome::Applied(landed)
+                    | Outcome::Rebased(landed)
+                    | Outcome::Held(landed) = outcome
+                    {
+                        (row.added, row.removed) = (landed.added, landed.removed);
+                        row.diff = landed.diff;
+                    }
+                    row.deleted = deleted;
                 }
-                outcome => {
+                Some(Fate::Failed(outcome)) => {
                     row.conflicts = vec![reason(outcome)];
                     return;
                 }
+                // One job that did not fail landed.
+                _ => return,
             }
         }
         if emptied && !row.deleted {
-            let words = "this turn created the file; it is now empty, delete it if you do not need \
-                         it";
+            let words = "it is now empty; delete it if you do not need it";
             row.conflicts.push(words.to_owned());
         }
     }

@@ -278,6 +278,10 @@ fn a_new_file_is_made_by_the_client() {
         Value::Null
     );
     assert!(model.last().result().contains("new/b.txt"));
+    client.prompt(&session, "/revert");
+    assert!(!stage.path("new/b.txt").exists(), "reverted, not emptied");
+    client.prompt(&session, "/redo");
+    assert_eq!(stage.read("new/b.txt"), "hello\n");
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub async fn run(open: &Open, id: &SessionId, reverts: bool, named: Option<Strin
     let title = if reverts { "Revert" } else { "Redo" };
     open.host
         .update(id, &card(&reverted.item_id, title, &reverted.files));
+    let problem = |file| problem(file, &cwd);
     let problems: Vec<String> = reverted.files.iter().filter_map(problem).collect();
     let outcome = match (problems.is_empty(), reverts) {
         (true, true) => "Reverted. `/redo` restores it.".to_owned(),
@@ -64,9 +65,11 @@ pub async fn run(open: &Open, id: &SessionId, reverts: bool, named: Option<Strin
     Ok(said(open, id, &outcome))
 }
 
-fn problem(file: &RevertedFile) -> Option<String> {
+fn problem(file: &RevertedFile, cwd: &Path) -> Option<String> {
     let conflicts = file.conflicts.join("; ");
-    (!conflicts.is_empty()).then(|| format!("{}: {conflicts}", fence::name(&file.uri)))
+    let path = Uri::new(file.uri.as_str()).path().unwrap_or_default();
+    let path = path.strip_prefix(cwd).unwrap_or(&path).to_string_lossy();
+    (!conflicts.is_empty()).then(|| format!("{}: {conflicts}", fence::name(&path)))
 }
 
 /// What was changed, as a tool call with diffs and locations.
