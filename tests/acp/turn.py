@@ -1,17 +1,22 @@
 """One turn in the protocol's own Python SDK: its types read every line, its client holds an
 unsaved buffer, allows the edit, sees it land, loads the stored session again, and calls every
-other method that the SDK has."""
+other method of the agent. At the end the methods that were sent are compared with those that the
+agent's source lists."""
 
 import asyncio
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 import acp
 from acp import schema
+from acp.connection import StreamDirection
+from acp.meta import AGENT_METHODS
 
 UNSAVED = "# unsaved\nprice = 1000\n"
+SOURCE = Path(__file__).parents[2] / "src" / "acp" / "methods.rs"
 
 
 class Editor(acp.Client):
@@ -20,9 +25,13 @@ class Editor(acp.Client):
         self.updates = []
         self.asked = []
         self.forms = []
+        self.on_permission = None
 
     async def request_permission(self, session_id, tool_call, options, **_):
         self.asked.append(tool_call)
+        if self.on_permission:
+            await self.on_permission(session_id)
+            return acp.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
         allow = next(option for option in options if option.kind == "allow_once")
         return acp.RequestPermissionResponse(
             outcome=schema.AllowedOutcome(outcome="selected", option_id=allow.option_id)
@@ -73,8 +82,14 @@ async def turn(binary, env, work):
     )
     # The SDK treats forms and forks as drafts.
     drafts = {"use_unstable_protocol": True}
+    sent = set()
+
+    def observe(event):
+        if event.direction == StreamDirection.OUTGOING and "method" in event.message:
+            sent.add(event.message["method"])
+
     async with acp.spawn_agent_process(
-        lambda _: editor, binary, "acp", env=env, cwd=work, **drafts
+        lambda _: editor, binary, "acp", env=env, cwd=work, observers=[observe], **drafts
     ) as (agent, process):
         hello = await agent.initialize(
             protocol_version=acp.PROTOCOL_VERSION, client_capabilities=abilities
@@ -94,6 +109,10 @@ async def turn(binary, env, work):
         assert editor.said().startswith("Done"), editor.updates
         await others(agent, editor, new.session_id, work)
     assert process.returncode == 0, process.returncode
+    # The SDK's client never withdraws a request; tests/e2e/acp/ does.
+    implemented = set(re.findall(r'^ +"([a-z_/]+)" => ', SOURCE.read_text(), re.M))
+    assert "session/prompt" in implemented, SOURCE
+    assert implemented == sent, implemented ^ sent
 
 
 async def others(agent, editor, session, work):
@@ -113,6 +132,23 @@ async def others(agent, editor, session, work):
     await agent.close_session(session_id=session)
     await agent.resume_session(session_id=session, cwd=str(work), mcp_servers=[])
     await agent.authenticate(method_id="key")
+    await agent.set_session_mode(session_id=fork.session_id, mode_id="agent")
+    editor.on_permission = lambda asking: agent.cancel(session_id=asking)
+    end = await agent.prompt(session_id=fork.session_id, prompt=[acp.text_block("run it")])
+    assert end.stop_reason == "cancelled", end
+    assert not (work / "cancelled.txt").exists()
+    await ask(agent, "session_delete", schema.DeleteSessionRequest(session_id=fork.session_id))
+    listed = await agent.list_sessions(cwd=str(work))
+    assert [row.session_id for row in listed.sessions] == [session], listed
+    await ask(agent, "logout", schema.LogoutRequest())
+
+
+async def ask(agent, name, request):
+    """A request that the SDK has as a type, but not as a function of its client."""
+    params = request.model_dump(mode="json", by_alias=True, exclude_none=True)
+    answer = await agent._conn.send_request(AGENT_METHODS[name], params)
+    result = getattr(schema, type(request).__name__.replace("Request", "Response"))
+    return result.model_validate(answer or {})
 
 
 asyncio.run(main(*sys.argv[1:]))
