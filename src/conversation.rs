@@ -17,7 +17,7 @@ pub mod usage;
 
 pub use entry::{Entry, FileShape};
 pub use event::{
-    CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,
+    CompactionItem, CompactionStatus, Event, FileChange, RetryItem, ToolItem, ToolStatus, TurnStop,
 };
 pub use failure::{Failure, FailureKind};
 pub use history::History;

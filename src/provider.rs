@@ -34,6 +34,16 @@ use crate::conversation::{Block, Failure, Request, Usage};
 pub use keys::login;
 pub use registry::{Model, Providers};
 
+/// A provider's name as a person knows it. Names that users chose are shown as they are.
+pub fn shown_name(name: &str) -> &str {
+    match name {
+        "anthropic" => "Anthropic",
+        "openai" | "openai-chat" => "OpenAI",
+        "gemini" => "Gemini",
+        name => name,
+    }
+}
+
 /// Steps of an answer, in order.
 pub type Events = Vec<ModelEvent>;
 

@@ -73,9 +73,8 @@ impl Shown {
                 context: Some(now),
                 ..
             } if !context.replayed => vec![usage_update(usage, *now, context)],
-            Event::Retry { reason, in_ms } => {
-                let text = format!("{reason} Retrying in {} s.", in_ms.div_ceil(1000));
-                vec![notice(&text, "agent_thought_chunk", as_notice)]
+            Event::Retry(item) => {
+                vec![notice(&item.notice(), "agent_thought_chunk", as_notice)]
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
                 vec![notice(&item.notice(), "agent_thought_chunk", as_notice)]

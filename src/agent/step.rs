@@ -13,7 +13,8 @@ use futures_util::StreamExt as _;
 
 use super::TurnEnv;
 use crate::conversation::{
-    Block, Demand, Event, Failure, FailureKind, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
+    Block, Demand, Event, Failure, FailureKind, ItemId, Request, RetryItem, Spent, ToolItem,
+    ToolStatus, Usage,
 };
 use crate::env::redact::Pieces;
 use crate::prompt::fence;
@@ -82,10 +83,12 @@ pub async fn run(cx: &TurnEnv, request: &Request, spent: &mut Spent) -> StepEnd 
             return StepEnd::Failed(error, partial);
         };
         let mut hurried = cx.state.retries.begin();
-        cx.sink.emit(Event::Retry {
-            reason: error.failure().message.clone(),
+        cx.sink.emit(Event::Retry(RetryItem {
+            reason: error.failure().what(),
             in_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-        });
+            attempt: attempt + 1,
+            attempts: retry::attempts(error.failure().kind),
+        }));
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
             // The user does not want to wait.

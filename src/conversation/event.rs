@@ -72,10 +72,7 @@ pub enum Event {
         n: u32,
         model: String,
     },
-    Retry {
-        reason: String,
-        in_ms: u64,
-    },
+    Retry(RetryItem),
     Notice {
         text: String,
     },
@@ -135,6 +132,38 @@ pub struct CompactionItem {
     /// The summary, or why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// A request that failed and is sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RetryItem {
+    /// Why it failed, as a sentence.
+    pub reason: String,
+    /// How long the wait is.
+    pub in_ms: u64,
+    /// The number of the attempt that follows the wait; the first retry is attempt 2.
+    pub attempt: u32,
+    /// How many attempts there are at most.
+    pub attempts: u32,
+}
+
+impl RetryItem {
+    /// One line for a person.
+    pub fn notice(&self) -> String {
+        format!(
+            "{} Retrying in {} s ({}).",
+            self.reason,
+            self.in_ms.div_ceil(1000),
+            self.progress()
+        )
+    }
+
+    /// `attempt 2 of 8`.
+    pub fn progress(&self) -> String {
+        format!("attempt {} of {}", self.attempt, self.attempts)
+    }
 }
 
 impl CompactionItem {

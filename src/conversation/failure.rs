@@ -63,9 +63,14 @@ impl Failure {
         Self::new(FailureKind::Invalid, message, hint)
     }
 
+    /// The message as a sentence.
+    pub fn what(&self) -> String {
+        sentence(&self.message)
+    }
+
     /// Message and hint as sentences for a person.
     pub fn sentences(&self) -> String {
-        format!("{} {}", sentence(&self.message), sentence(&self.hint))
+        format!("{} {}", self.what(), sentence(&self.hint))
             .trim()
             .to_owned()
     }

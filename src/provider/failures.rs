@@ -13,6 +13,9 @@ use serde_json::Value;
 use crate::conversation::{Failure, FailureKind};
 use crate::provider::ProviderError;
 
+/// How decoders, which do not know the name, call the provider at the start of a message.
+pub const UNNAMED: &str = "the provider";
+
 /// An answer that is not a stream.
 #[derive(Debug)]
 pub struct Answer<'a> {
@@ -21,7 +24,7 @@ pub struct Answer<'a> {
     /// As far as it was read.
     pub body: &'a str,
     pub now: Timestamp,
-    /// The provider's name.
+    /// The provider's name for a person.
     pub provider: &'a str,
     /// Scheme, host and port of the request.
     pub origin: &'a str,
@@ -92,7 +95,7 @@ pub fn in_stream(error: &Value) -> ProviderError {
         behind: passed_on(error),
         after: None,
         should_retry: None,
-        provider: "the provider",
+        provider: UNNAMED,
         model: "this session's model",
         key_hint: "provide a valid key and send the prompt again",
     })
@@ -142,6 +145,22 @@ fn redirect_target(headers: &HeaderMap) -> &str {
     to.split(['?', '#']).next().unwrap_or_default()
 }
 
+/// What a refusal is, for a person: who, why and the status.
+fn refusal(facts: &Facts<'_>) -> String {
+    let Facts {
+        status, provider, ..
+    } = facts;
+    match (*status, facts.kind) {
+        (_, "insufficient_quota" | "billing_hard_limit_reached" | "billing_error") => {
+            format!("{provider} answered {status}")
+        }
+        (429, _) => format!("{provider} rate limit (429)"),
+        (503 | 529, _) => format!("{provider} is overloaded ({status})"),
+        (500..=599, _) => format!("{provider} server error ({status})"),
+        _ => format!("{provider} answered {status}"),
+    }
+}
+
 struct Facts<'a> {
     status: u16,
     kind: &'a str,
@@ -164,12 +183,9 @@ impl Facts<'_> {
 
 fn judge(facts: &Facts<'_>) -> ProviderError {
     let Facts {
-        status,
-        message,
-        provider,
-        ..
+        status, message, ..
     } = facts;
-    let text = format!("{provider} answered {status}: {message}");
+    let text = format!("{}: {message}", refusal(facts));
     let failure = |kind, hint: &str| Failure::new(kind, text.clone(), hint);
     let lower = message.to_lowercase();
     match (*status, facts.kind) {

@@ -25,6 +25,14 @@ pub fn retryable(error: &ProviderError) -> bool {
     matches!(error, ProviderError::Retry { .. })
 }
 
+/// How many attempts there are at most after an error of this kind.
+pub fn attempts(kind: FailureKind) -> u32 {
+    match kind {
+        FailureKind::RateLimited => RATE_LIMIT_ATTEMPTS,
+        _ => OTHER_ATTEMPTS,
+    }
+}
+
 /// How long to wait after attempt number `attempt` (from 1) failed with `error`; `None`: give up
 /// and report it. The server's pacing is a minimum. `seed`, any number that differs between
 /// clients, spreads them out.
@@ -32,10 +40,7 @@ pub fn delay(error: &ProviderError, attempt: u32, seed: u64) -> Option<Duration>
     let ProviderError::Retry { failure, after } = error else {
         return None;
     };
-    let most = match failure.kind {
-        FailureKind::RateLimited => RATE_LIMIT_ATTEMPTS,
-        _ => OTHER_ATTEMPTS,
-    };
+    let most = attempts(failure.kind);
     let pacing = after.unwrap_or_default();
     if attempt >= most || pacing > LONGEST_PACING {
         return None;

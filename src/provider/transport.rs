@@ -25,7 +25,7 @@ use crate::visible;
 
 use super::decode::Decode;
 use super::keys::{self, Keys};
-use super::{Batch, Events, ProviderError, failures, recording, sse};
+use super::{Batch, Events, ProviderError, failures, recording, shown_name, sse};
 
 /// Most bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
@@ -272,7 +272,7 @@ impl Transport {
         match timeout(self.timeouts.first_byte, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failed(&error, "", &self.base, &self.options)),
-            Err(_) => Err(silent(&self.origin(), self.timeouts.first_byte)),
+            Err(_) => Err(silent(shown_name(&self.name), self.timeouts.first_byte)),
         }
     }
 
@@ -295,7 +295,7 @@ impl Transport {
             headers: response.headers(),
             body: &body,
             now: self.env.timestamp(),
-            provider: &self.name,
+            provider: shown_name(&self.name),
             origin: &self.origin(),
             model: &format!("{}/{model}", self.name),
             key_hint: &keys::ways(&self.name, &self.config),
@@ -322,7 +322,10 @@ impl Transport {
         if let Some(encoding) = encoding.filter(|it| *it != "identity" && !it.is_empty()) {
             return Err(ProviderError::Fatal(Failure::new(
                 FailureKind::Network,
-                format!("{} sent a stream compressed as {encoding:?}", self.origin()),
+                format!(
+                    "{} sent a stream compressed as {encoding:?}",
+                    shown_name(&self.name)
+                ),
                 "configure the proxy in between to pass event streams uncompressed or with gzip",
             )));
         }
@@ -334,7 +337,7 @@ impl Transport {
             progress: Instant::now(),
             pending: None,
             timeouts: self.timeouts,
-            origin: self.origin(),
+            provider: shown_name(&self.name).to_owned(),
             base: self.base.clone(),
             options: self.options.clone(),
             recorder: recording::current().map(|taking| taking.stream()),
@@ -377,10 +380,10 @@ fn failed(
     }
 }
 
-fn silent(origin: &str, limit: Duration) -> ProviderError {
+fn silent(who: &str, limit: Duration) -> ProviderError {
     ProviderError::retry(Failure::new(
         FailureKind::Network,
-        format!("{origin} sent nothing for {} s", limit.as_secs()),
+        format!("{who} sent nothing for {} s", limit.as_secs()),
         "the step is retried; if this repeats, check the network or choose another model",
     ))
 }
@@ -416,7 +419,8 @@ struct Reading<D> {
     /// Follows the events that were read together with it.
     pending: Option<ProviderError>,
     timeouts: Timeouts,
-    origin: String,
+    /// The provider's name for a person.
+    provider: String,
     base: Url,
     options: http::Options,
     /// Where the bytes are recorded, if they are.
@@ -433,7 +437,7 @@ impl<D: Decode> Reading<D> {
             }
             let mut out = Vec::new();
             if let Err(error) = self.read(&mut out).await? {
-                let error = displayable(error, &self.env);
+                let error = displayable(self.named(error), &self.env);
                 self.end_recording("cut");
                 self.pending = Some(error);
             } else if self.decoder.ended() {
@@ -456,7 +460,7 @@ impl<D: Decode> Reading<D> {
             self.timeouts.idle
         };
         let chunk = match timeout(limit, response.chunk()).await {
-            Err(_) => return Some(Err(silent(&self.origin, limit))),
+            Err(_) => return Some(Err(silent(&self.provider, limit))),
             Ok(Err(error)) => {
                 let context = "the stream was interrupted: ";
                 return Some(Err(failed(&error, context, &self.base, &self.options)));
@@ -487,18 +491,27 @@ impl<D: Decode> Reading<D> {
         if let Some(error) = too_long {
             return Some(Err(ProviderError::Fatal(Failure::new(
                 FailureKind::Network,
-                format!("{} sent too much in one event: {error}", self.origin),
+                format!("{} sent too much in one event: {error}", self.provider),
                 "send the prompt again and ask for smaller pieces, or choose another model",
             ))));
         }
         if out.is_empty() && self.progress.elapsed() > self.timeouts.progress {
             let limit = self.timeouts.progress;
             return Some(Err(silent(
-                &format!("{} kept the connection open but", self.origin),
+                &format!("{} kept the connection open but", self.provider),
                 limit,
             )));
         }
         Some(Ok(()))
+    }
+
+    /// The error with the provider's name where the decoder could not write it.
+    fn named(&self, mut error: ProviderError) -> ProviderError {
+        let message = &mut error.failure_mut().message;
+        if let Some(rest) = message.strip_prefix(failures::UNNAMED) {
+            *message = format!("{}{rest}", self.provider);
+        }
+        error
     }
 
     /// Writes the recorded answer, by dropping it.

@@ -380,7 +380,7 @@ pub fn is_logged(event: &Event) -> bool {
         | Event::ToolOutputDelta { .. }
         | Event::Usage { .. }
         | Event::Step { .. }
-        | Event::Retry { .. } => false,
+        | Event::Retry(_) => false,
         Event::ToolCall(item) => item.status.is_final(),
         Event::Compaction(item) => item.status != CompactionStatus::Running,
         Event::Text { .. }

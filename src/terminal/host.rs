@@ -88,12 +88,7 @@ impl TerminalHost {
                 }
                 _ => {}
             },
-            Event::Retry { reason, in_ms } => {
-                print(&format!(
-                    "… {reason} Retrying in {} s.",
-                    in_ms.div_ceil(1000)
-                ));
-            }
+            Event::Retry(item) => print(&format!("… {}", item.notice())),
             Event::Plan { todos, .. } => print(&super::checklist(todos)),
             Event::Notice { text } => print(&format!("! {text}")),
             Event::Compaction(item) => print(&format!("… {}", item.notice())),

@@ -11,7 +11,7 @@ use super::markup::{BAD, BOLD, DIM, GOOD, Line, PLAIN, Span, WARN, diff, wrapped
 use super::stream::Stream;
 use super::{columns, look};
 use crate::conversation::event::ToolItem;
-use crate::conversation::{Event, ToolStatus};
+use crate::conversation::{Event, RetryItem, ToolStatus};
 use crate::visible;
 
 /// Goes to the first column and clears the line.
@@ -87,7 +87,7 @@ impl Screen {
             Event::Step { model, .. } => state.wait(&format!("Waiting for {model}")),
             Event::ToolCall(call) => state.tool(call),
             Event::ToolOutputDelta { text, .. } => state.output(text),
-            Event::Retry { reason, in_ms } => state.retry(reason, *in_ms),
+            Event::Retry(item) => state.retry(item),
             Event::Plan { todos, .. } => state.notice("", &super::checklist(todos), PLAIN),
             Event::Notice { text } => state.notice("! ", text, WARN),
             Event::Compaction(item) => state.notice("… ", &item.notice(), DIM),
@@ -266,17 +266,18 @@ impl State {
     }
 
     /// The reason is shown once, not for each attempt; the spinner counts down.
-    fn retry(&mut self, reason: &str, in_ms: u64) {
-        if self.retried.as_deref() != Some(reason) {
+    fn retry(&mut self, item: &RetryItem) {
+        let reason = &item.reason;
+        if self.retried.as_ref() != Some(reason) {
             self.notice("… ", &format!("{reason} Retrying."), DIM);
-            self.retried = Some(reason.to_owned());
+            self.retried = Some(reason.clone());
         }
         let now = Instant::now();
         self.waiting = Some(Waiting {
             what: "Retrying".to_owned(),
-            detail: String::new(),
+            detail: item.progress(),
             since: now,
-            until: Some(now + Duration::from_millis(in_ms)),
+            until: Some(now + Duration::from_millis(item.in_ms)),
         });
     }
 

@@ -328,6 +328,25 @@ fn the_shown_prompt_is_the_one_that_is_sent() {
     assert!(shown.contains(&tools), "{tools} {shown}");
 }
 
+/// An attached folder is its names, without what searches leave out.
+#[test]
+fn an_attached_folder_is_a_list_of_its_names() {
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /src/a.txt\nalpha\n//- /src/lib/b.txt\nb\n//- /src/.env\nK=v\n");
+    let mut editor = stage.editor(&model);
+    let mut params = editor.turn_params("read it");
+    let resource = json!({ "type": "resource", "uri": stage.uri("src") });
+    params["input"].as_array_mut().unwrap().push(resource);
+    editor.start(params);
+    editor.wait_ended();
+    let prompt = model.last().last_user_text();
+    assert!(prompt.contains("Folder: src\na.txt\nlib/\n"), "{prompt}");
+    assert!(
+        !prompt.contains("alpha") && !prompt.contains(".env"),
+        "{prompt}"
+    );
+}
+
 /// A large attachment is truncated with a mark instead of filling the window.
 #[test]
 fn a_large_attachment_is_truncated_with_a_mark() {

@@ -26,6 +26,11 @@ fn a_rate_limit_is_waited_out_and_the_turn_continues() {
         retry["inMs"].as_u64().is_some_and(|wait| wait >= 1000),
         "{retry}"
     );
+    assert_eq!(retry["reason"], "Anthropic rate limit (429): slow down.");
+    assert_eq!(
+        (&retry["attempt"], &retry["attempts"]),
+        (&json!(2), &json!(10))
+    );
     assert_eq!(turn.text(), "ok");
     assert_eq!(model.request(0).raw, model.request(1).raw);
 }

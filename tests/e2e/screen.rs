@@ -308,7 +308,7 @@ fn the_table_of_segments_fits_the_terminal_and_leaves_out_absent_ones() {
     assert!(tty.ends().2.iter().any(|line| line.starts_with("soul")));
 }
 
-/// The reason of a retry is shown once; the spinner counts down.
+/// The reason of a retry is shown once; the spinner counts attempts and seconds.
 #[test]
 fn retries_do_not_pile_up() {
     let model = Model::start(|request| match request.n {
@@ -323,5 +323,6 @@ fn retries_do_not_pile_up() {
         .filter(|line| line.contains("Retrying"))
         .count();
     assert_eq!(count, 1, "{raw:?}");
+    assert!(raw.contains("attempt 3 of 10"), "{raw:?}");
     assert!(lines.contains(&"at last".to_owned()), "{lines:#?}");
 }

@@ -400,6 +400,8 @@ story("a request that waits for its next try is sent now by <CR> on its line", f
   local ada = begin("retry-now", said)
   ada:command("Interline ask go")
   ada:sees("> <CR> retries now")
+  chat_has(ada, "> Anthropic rate limit (429): too many requests. Retrying in ")
+  chat_has(ada, " s (attempt 2 of 10).")
   ada:keep("37-retry-now")
   go_to(ada, "<CR> retries now")
   ada:keys("\r")

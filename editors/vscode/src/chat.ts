@@ -201,7 +201,8 @@ export class Chat {
       case "notice": return this.note(event.text);
       case "retry": {
         const until = Date.now() + event.inMs;
-        return this.post({ kind: "retry", text: sentence(event.reason), until });
+        const text = `${event.reason} Attempt ${event.attempt} of ${event.attempts}.`;
+        return this.post({ kind: "retry", text, until });
       }
     }
   }
@@ -266,5 +267,3 @@ export class Chat {
 }
 
 const begin = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
-/** Some reasons have no full stop. */
-const sentence = (text: string): string => /[.!?…]$/.test(text) ? text : `${text}.`;

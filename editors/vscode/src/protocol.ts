@@ -102,7 +102,7 @@ export type Event =
   | { type: "plan"; itemId: ItemId; todos: Todo[] }
   | { type: "usage"; usage: Spent; step?: Spent; context?: ContextUse | null }
   | { type: "step"; n: number; model: string }
-  | { type: "retry"; reason: string; inMs: number }
+  | RetryItem & { type: "retry" }
   | { type: "notice"; text: string }
   | { type: "image"; itemId: ItemId; uri: string; mediaType: string; caption?: string | null; data: string }
   | { type: "file"; itemId: ItemId; uri: string; name: string; bytes: number; link: boolean }
@@ -147,6 +147,8 @@ export interface Spent {
   cost?: number | null;
   estimated?: boolean;
 }
+/** A request that failed and is sent again. */
+export interface RetryItem { reason: string; inMs: number; attempt: number; attempts: number }
 export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
 /** A compaction as a client shows it: once when it begins, once when it ends. */
 export interface CompactionItem {

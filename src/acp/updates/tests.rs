@@ -259,13 +259,17 @@ fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
         .map(|it| it["status"].as_str().unwrap())
         .collect();
     assert_eq!(status, ["pending", "in_progress", "completed"]);
-    let retry = |in_ms| Event::Retry {
-        reason: "Too many.".to_owned(),
-        in_ms,
+    let retry = |in_ms| {
+        Event::Retry(crate::conversation::RetryItem {
+            reason: "Too many.".to_owned(),
+            in_ms,
+            attempt: 2,
+            attempts: 8,
+        })
     };
     for (in_ms, seconds) in [(1, 1), (1_000, 1), (1_001, 2)] {
         let updates = Shown::default().updates(&retry(in_ms), &context(Path::new("/w")));
-        let words = format!("\n\nToo many. Retrying in {seconds} s.\n\n");
+        let words = format!("\n\nToo many. Retrying in {seconds} s (attempt 2 of 8).\n\n");
         assert_eq!(updates[0]["content"]["text"], words);
         assert_eq!(updates[0]["sessionUpdate"], "agent_thought_chunk");
     }

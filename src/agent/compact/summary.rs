@@ -27,7 +27,7 @@ struct Quiet(Arc<dyn EventSink>);
 
 impl EventSink for Quiet {
     fn emit(&self, event: Event) {
-        if matches!(event, Event::Retry { .. }) {
+        if matches!(event, Event::Retry(_)) {
             self.0.emit(event);
         }
     }

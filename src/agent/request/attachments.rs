@@ -3,6 +3,8 @@
 
 use std::cell::OnceCell;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,10 +21,16 @@ use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
 use crate::tools::load_skill::{self, Caller};
 use crate::tools::{Image, messages};
-use crate::workspace::{Encoding, FileError, Located, Range, Uri, Workspace, beneath, files, text};
+use crate::workspace::search::{self, Bounds};
+use crate::workspace::{
+    Encoding, FileError, FileKind, Located, Range, Uri, Workspace, beneath, files, text,
+};
 
 /// Bytes of one resource in the message.
 const RESOURCE_LIMIT: usize = 64 * 1024;
+/// Most names of a folder in the message, and the longest time to list them.
+const NAMES: usize = 500;
+const LISTING: Duration = Duration::from_secs(5);
 /// Bytes of a document: base64 adds a third, and requests end at 32 MB.
 const DOCUMENT_LIMIT: u64 = 20 * 1024 * 1024;
 
@@ -410,12 +418,18 @@ fn resource(
         Some(label) if !place.ends_with(label) => fence::name(&format!("{place} ({label})")),
         _ => fence::name(&place),
     };
+    let is_folder =
+        text.is_none() && matches!(&located, Ok(it) if it.kind == FileKind::Directory && !it.open);
     let body = match text {
         Some(text) => Ok(text.to_owned()),
         None => located
             .map_err(|error| error.to_string())
-            .and_then(|located| current_text(reader, &located, range)),
+            .and_then(|located| match is_folder {
+                true => names(reader, &located),
+                false => current_text(reader, &located, range),
+            }),
     };
+    let what = if is_folder { "Folder" } else { "File" };
     let lines = range.map_or_else(String::new, |range| {
         let number = |line: u32| line.saturating_add(1);
         format!(
@@ -431,18 +445,41 @@ fn resource(
                 body.push_str("\n[…]");
             }
             // The name is fenced too: a file can have any name.
-            let text = fence::block(&format!("File: {shown}{lines}\n{body}"));
+            let text = fence::block(&format!("{what}: {shown}{lines}\n{body}"));
             reader
                 .texts
                 .render("results/resource.md", &[("text", &text)])
         }
         Err(reason) => {
-            let text = fence::block(&format!("File: {shown}\n{}", fence::name(&reason)));
+            let text = fence::block(&format!("{what}: {shown}\n{}", fence::name(&reason)));
             reader
                 .texts
                 .render("results/resource-missing.md", &[("text", &text)])
         }
     }
+}
+
+/// The names in a folder, if `list` could list it without asking, and without those it leaves out.
+fn names(reader: &Reader<'_>, located: &Located) -> Result<String, String> {
+    if let Some(reason) = allowed(reader, located) {
+        return Err(messages::explain(reason).trim_end_matches('.').to_owned());
+    }
+    let never = AtomicBool::new(false);
+    let bounds = Bounds::new(&never, LISTING);
+    let found = search::list(reader.workspace, located, reader.policy, NAMES, &bounds)
+        .map_err(|error| error.to_string())?;
+    let mut lines: Vec<String> = found
+        .paths
+        .iter()
+        .map(|(path, folder)| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            format!("{}{}", fence::name(&name), if *folder { "/" } else { "" })
+        })
+        .collect();
+    if found.capped || found.late {
+        lines.push("[…]".to_owned());
+    }
+    Ok(lines.join("\n"))
 }
 
 /// The current text, if `read` could read it without asking, or if the user has it open outside the

@@ -134,9 +134,7 @@ impl Turns {
             },
             Event::Plan { todos, .. } => messages::plan_progress(todos),
             Event::Compaction(item) => item.notice(),
-            Event::Retry { reason, in_ms } => {
-                format!("retrying in {} s: {reason}", in_ms.div_ceil(1000))
-            }
+            Event::Retry(item) => item.notice(),
             Event::Step { n, .. } if *n > 1 => format!("step {n}"),
             _ => return,
         };

@@ -22,7 +22,7 @@ fn judged(status: u16, pairs: &[(&str, &str)], body: &str) -> ProviderError {
         headers: &headers(pairs),
         body,
         now: now(),
-        provider: "anthropic",
+        provider: "Anthropic",
         origin: "https://api.test",
         model: "anthropic/m",
         key_hint: "WAYS",
@@ -102,6 +102,27 @@ fn a_rate_limit_is_retried_and_carries_its_pacing_p03() {
     assert_eq!(*after, Some(Duration::from_secs(90)));
     assert_eq!(failure.retry_after_ms, Some(90_000));
     assert!(failure.hint.contains("90 s"));
+}
+
+#[test]
+fn a_refusal_names_the_provider_the_reason_and_the_status() {
+    for (status, kind, expected) in [
+        (429, "rate_limit_error", "Anthropic rate limit (429): why"),
+        (
+            529,
+            "overloaded_error",
+            "Anthropic is overloaded (529): why",
+        ),
+        (500, "api_error", "Anthropic server error (500): why"),
+        (401, "authentication_error", "Anthropic answered 401: why"),
+        (429, "insufficient_quota", "Anthropic answered 429: why"),
+    ] {
+        let error = judged(status, &[], &object(kind, "why"));
+        assert_eq!(error.failure().message, expected);
+    }
+    let streamed = serde_json::json!({"type": "overloaded_error", "message": "why"});
+    let message = in_stream(&streamed).failure().message.clone();
+    assert_eq!(message, "the provider is overloaded (529): why");
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Host for ChildHost {
             },
             Event::Text { text, .. } => self.progress(format!("{}\n", text.trim_end())),
             Event::Notice { text } => self.progress(format!("{text}\n")),
-            Event::Retry { reason, .. } => self.progress(format!("{reason}\n")),
+            Event::Retry(item) => self.progress(format!("{}\n", item.reason)),
             _ => {}
         }
     }

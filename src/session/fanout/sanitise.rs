@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Event, Input, ToolItem};
+use crate::conversation::{Event, Input, RetryItem, ToolItem};
 use crate::env::Secrets;
 use crate::visible;
 
@@ -38,7 +38,7 @@ fn clean_event(event: &mut Event, secrets: &Secrets) {
             }
         }
         Event::ToolOutputDelta { text, .. }
-        | Event::Retry { reason: text, .. }
+        | Event::Retry(RetryItem { reason: text, .. })
         | Event::Notice { text } => prose(text, secrets),
         Event::Image { caption, .. } => {
             if let Some(text) = caption {

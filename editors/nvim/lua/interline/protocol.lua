@@ -202,10 +202,8 @@
 ---@field type "step"
 ---@field n integer
 ---@field model string
----@class interline.Event.retry
+---@class interline.Event.retry: interline.RetryItem
 ---@field type "retry"
----@field reason string
----@field inMs integer
 ---@class interline.Event.notice
 ---@field type "notice"
 ---@field text string
@@ -278,6 +276,13 @@
 ---@field cacheWrite? integer
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
 ---@field estimated? boolean An answer was stopped for `limits.cost`, and its tokens are estimated.
+
+--- A request that failed and is sent again.
+---@class interline.RetryItem
+---@field reason string Why it failed, as a sentence.
+---@field inMs integer How long the wait is.
+---@field attempt integer
+---@field attempts integer How many attempts there are at most.
 
 ---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
 

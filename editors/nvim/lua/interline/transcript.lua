@@ -216,7 +216,7 @@ function shown.retry(chat, event, turn)
   local stop
   local function show()
     local left = math.max(math.ceil((deadline - now()) / 1000), 0)
-    local words = ("> %s Retrying in %d s."):format(reason:gsub("([^.!?])$", "%1."), left)
+    local words = ("> %s Retrying in %d s (attempt %d of %d)."):format(reason, left, event.attempt, event.attempts)
     chat:section("retry", { words, "> <CR> retries now" }, { retry = true })
     if left == 0 then
       stop()

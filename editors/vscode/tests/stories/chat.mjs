@@ -168,7 +168,7 @@ story("retries are one line that counts down and can be ended, and that goes whe
   const first = await until("the countdown", left);
   await until("a second less", async () => (await left() ?? 0) < first);
   await pictures(window, "retry");
-  await chat.locator(".retry:has-text('Retrying in 5')").waitFor();
+  await chat.locator(".retry:has-text('Attempt 3 of 10. Retrying in 5')").waitFor();
   await chat.click(".retry button:text-is('Retry now')");
   await until("the third try", async () => tries === 3);
   same(1, await chat.locator(".retry").count());
