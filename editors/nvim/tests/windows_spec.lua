@@ -34,7 +34,16 @@ local function in_float(person)
   return person:lua("return vim.api.nvim_win_get_config(0).relative ~= ''")
 end
 
-story("a person at rest gets the cursor there, and keys count after a pause", function()
+--- The row of the chat's last line on the screen (0: not there), and of the upper border in front of it.
+local function end_and_front(person)
+  return unpack(person:lua([[
+    local chat = vim.fn.bufwinid(require("interline.chat").latest().buffer)
+    local last = vim.fn.line("$", chat)
+    return { vim.fn.screenpos(chat, last, 1).row, vim.api.nvim_win_get_config(0).row + 1 }
+  ]]))
+end
+
+story("a person at rest gets the cursor there, the chat's end stays in sight, and keys count after a pause", function()
   local said = commands("echo first", "echo second")
   local ada = begin("rest", said)
   ada:command("Interline ask run it")
@@ -48,6 +57,8 @@ story("a person at rest gets the cursor there, and keys count after a pause", fu
   same(false, in_float(ada))
   ada:command("Interline ask run it")
   ada:sees("a allow")
+  local last, front = end_and_front(ada)
+  assert(last > 0 and last < front, last .. " is covered from " .. front)
   ada:keys("f")
   ada:sees("Reason for rejecting:")
   ada:keys("not that one\r")

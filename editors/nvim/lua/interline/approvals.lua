@@ -23,8 +23,8 @@ M.arm_ms = 500
 --- Waiting, the oldest first; the first one is shown.
 --- @type interline.Approval[]
 local waiting = {}
---- The window, and the approval that it shows.
-local shown = { float = nil, approval = nil, armed = false, timer = nil, wait = nil }
+--- The window, the approval that it shows, and the chat that it may cover.
+local shown = { float = nil, approval = nil, chat = nil, armed = false, timer = nil, wait = nil }
 
 local KEYS = {
   { kind = "allowOnce", key = "a" },
@@ -86,6 +86,7 @@ end
 local function refresh()
   if shown.approval then
     float.refresh(shown.float, footer(shown.approval))
+    shown.chat:cover(float.top(shown.float))
   end
 end
 
@@ -111,10 +112,13 @@ end
 --- Nothing is shown any more.
 local function forget_window()
   disarm()
+  if shown.chat then
+    shown.chat:cover(nil)
+  end
   if shown.wait then
     shown.wait()
   end
-  shown = { float = nil, approval = nil, armed = false, timer = nil, wait = nil }
+  shown = { float = nil, approval = nil, chat = nil, armed = false, timer = nil, wait = nil }
 end
 
 local function hide()
@@ -325,7 +329,7 @@ function M.show(approval, focus)
   if not opened then
     return show_in_chat(approval, reason)
   end
-  shown = { float = opened, approval = approval, armed = false, timer = nil, wait = nil }
+  shown = { float = opened, approval = approval, chat = chats.of(approval.server), armed = false, timer = nil, wait = nil }
   approval.seen = true
   follow_window(opened)
   map_keys(approval)

@@ -1,4 +1,4 @@
---- The parts of a prompt: files and images that it mentions with `@`, images from the clipboard, and a
+--- The parts of a prompt: files, folders and images that it mentions with `@`, images from the clipboard, and a
 --- skill or an MCP server's prompt that it begins with.
 local config = require("interline.config")
 local visible = require("interline.visible")
@@ -30,6 +30,10 @@ local function lines_of(range)
   return first == last and (":%d"):format(first) or (":%d-%d"):format(first, last)
 end
 
+local function is_folder(path)
+  return vim.fn.isdirectory(path) == 1
+end
+
 --- A prompt in words, for the chat.
 --- @param input table[]
 --- @return string[]
@@ -40,7 +44,9 @@ function M.words(input, root)
       table.insert(lines, part.text)
     elseif part.uri then
       local range = type(part.range) == "table" and lines_of(part.range) or ""
-      table.insert(lines, "[" .. visible.path(part.uri, root) .. range .. "]")
+      local ok, path = pcall(vim.uri_to_fname, part.uri)
+      local slash = ok and is_folder(path) and "/" or ""
+      table.insert(lines, "[" .. visible.path(part.uri, root) .. slash .. range .. "]")
     elseif part.type == "skill" or part.type == "mcpPrompt" then
       local name = part.server and part.server .. ":" .. part.name or part.name
       local arguments = type(part.arguments) == "string" and " " .. part.arguments or ""
@@ -101,7 +107,7 @@ end
 --- @return table? part, string? reason
 local function file_part(path)
   local kind = kind_of(path)
-  if not kind then
+  if not kind or is_folder(path) then
     return { type = "resource", uri = vim.uri_from_fname(path) }
   end
   local content, reason = read(path)
@@ -120,6 +126,11 @@ local function exists(path)
   return stat and stat.type == "file" or not stat and vim.fn.bufloaded(path) == 1
 end
 
+--- The dots of `@.` and `@src/.` are punctuation, not folders.
+local function is_named_folder(name, path)
+  return is_folder(path) and not name:match("[^/]*$"):match("^%.+$")
+end
+
 --- Words of a text; a space after a backslash belongs to its word.
 local function words_of(text)
   local words = {}
@@ -129,14 +140,16 @@ local function words_of(text)
   return words
 end
 
---- The file that a word with `@` names, and the lines.
+--- The file or folder that a word with `@` names, and the lines.
 local function mentioned(word, root)
   local name = word:match("^%(?@(.+)$")
   while name and name ~= "" do
     local from, to = name:match(":(%d+)%-?(%d*)$")
     for _, each in ipairs({ name, from and name:gsub(":[%d-]+$", "") or nil }) do
       local path = each:match("^[/~]") and vim.fs.normalize(each) or root .. "/" .. each
-      if exists(path) then
+      if is_named_folder(each, path) then
+        return (path:gsub("(.)/+$", "%1"))
+      elseif exists(path) then
         return path, each ~= name and { tonumber(from), tonumber(to) or tonumber(from) } or nil
       end
     end

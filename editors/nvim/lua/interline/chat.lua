@@ -109,13 +109,50 @@ function Chat:last()
   return vim.api.nvim_buf_line_count(self.buffer) - self.tail - 1
 end
 
+--- The windows whose cursor is at the end.
+local function following_windows(self, buffer)
+  local last = self:last()
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_cursor(window)[1] > last
+  end, vim.fn.win_findbuf(buffer))
+end
+
+--- Scrolls a window so that the last line is the lowest one above `front`, a row of the screen.
+local function scroll_above(window, front)
+  local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(window))
+  local bottom = vim.api.nvim_win_get_position(window)[1] + vim.api.nvim_win_get_height(window)
+  local rows = vim.fn.getwininfo(window)[1].height - math.max(bottom - front, 0)
+  local top = last
+  while top > 1 and vim.api.nvim_win_text_height(window, { start_row = top - 2, end_row = last - 1 }).all <= rows do
+    top = top - 1
+  end
+  vim.api.nvim_win_call(window, function()
+    vim.fn.winrestview({ topline = top })
+  end)
+end
+
+local function show_end(self, windows)
+  for _, window in ipairs(windows) do
+    if vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage() then
+      scroll_above(window, self.front or vim.o.lines)
+    end
+  end
+end
+
+--- Keeps the end in view above a window in front of the chat.
+--- @param front integer? the first row of the screen that is covered; nil: none is
+function Chat:cover(front)
+  local changed = self.front ~= front
+  self.front = front
+  if changed and self.buffer and vim.api.nvim_buf_is_loaded(self.buffer) then
+    show_end(self, following_windows(self, self.buffer))
+  end
+end
+
 --- Changes the buffer, and keeps the end in view where it was in view before.
 function Chat:change(callback)
   local buffer = self:ensure()
-  local last = self:last()
-  local following = vim.tbl_filter(function(window)
-    return vim.api.nvim_win_get_cursor(window)[1] > last
-  end, vim.fn.win_findbuf(buffer))
+  local following = following_windows(self, buffer)
   vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_clear_namespace(buffer, hints, 0, -1)
   local ok, err = pcall(callback, buffer)
@@ -123,6 +160,9 @@ function Chat:change(callback)
   vim.bo[buffer].modified = false
   for _, window in ipairs(following) do
     vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
+  end
+  if self.front then
+    show_end(self, following)
   end
   if not ok then
     error(err, 0)
@@ -441,7 +481,7 @@ local WELCOME = {
   "Ask about this project:",
   "",
   "  i   write a prompt",
-  "  @   in it attaches a file",
+  "  @   in it attaches a file or folder",
   "  /   at its beginning runs a skill",
   "  g?  lists the keys of this window",
   "",
@@ -493,6 +533,9 @@ function Chat:open()
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, { group = group, callback = redress })
   welcome(buffer)
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
+  if self.front then
+    show_end(self, { window })
+  end
   vim.api.nvim_set_current_win(here)
 end
 

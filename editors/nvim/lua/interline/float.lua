@@ -47,7 +47,7 @@ local function layout(options)
     relative = "editor",
     width = width,
     height = height,
-    -- Low, so that the lines it is about stay in sight.
+    -- Low, so that the lines it is about stay in sight; the chat's end scrolls above it.
     row = math.max(lines - height - 1, 0),
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
@@ -88,6 +88,12 @@ function M.refresh(float, footer)
     float.options.footer = footer or float.options.footer
     pcall(vim.api.nvim_win_set_config, float.window, layout(float.options))
   end
+end
+
+--- The row of its upper border.
+--- @param float interline.Float?
+function M.top(float)
+  return M.is_open(float) and vim.api.nvim_win_get_config(float.window).row or nil
 end
 
 function M.close(float)
