@@ -18,6 +18,7 @@ class Editor:
     renames = False  # also for renames
     asks_by_message = False  # approvals are answered in a message
     starts_to_ask = False  # a prompt starts the server if none runs
+    keeps_prompts = False  # a prompt that no server accepted is offered again
     unattached = None  # a file that no server is attached to; None: any file is attached
 
     def __init__(self, home, prefix, file):
@@ -149,6 +150,9 @@ class Editor:
         """Waits until the server has shown the user these words."""
         self.until(lambda: any(words in each for each in self.home.messages()),
                    f"a message says {words}")
+
+    def reads_all(self, first, last):
+        """Reads a long message from these first words to the last, where the editor shows it."""
 
     def reads_what_was_cut_off(self):
         """Sees the notice about the interrupted turn, and continues without it."""

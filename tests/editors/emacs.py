@@ -15,7 +15,7 @@ EARLY = """(setq native-comp-jit-compilation nil
 
 class Emacs(Editor):
     page = "emacs"
-    asks_others = starts_to_ask = True
+    asks_others = starts_to_ask = keeps_prompts = True
     unattached = "notes.xyz"  # in Fundamental mode
     oldest, newest = "No further undo information", "No undo to undo|No further redo|No undone"
 
@@ -82,6 +82,28 @@ class Emacs(Editor):
 
     def asked(self):
         self.wait(r"C-c i y \(approve\) or C-c i n \(reject\): ")
+
+    def loses_server_while_asking(self, words):
+        """The server ends while the prompt is written, and is not started again by itself."""
+        self.send(alt(":") + "(setq eglot-autoreconnect nil)" + ENTER)
+        self.send(control("c") + "ii")
+        self.wait("Ask Interline:")
+        self.send(words)
+        self.home.end(self.home.servers())
+        self.until(lambda: not self.home.servers(), "the server has ended")
+        self.send(ENTER)
+        self.wait("Interline does not run|process .* not running|[Ss]erver.*(died|shutdown|exited)")
+
+    def offered_again(self, words):
+        self.send(control("c") + "ii")
+        self.wait(f"Ask Interline: {words}")
+        self.send(ENTER)
+
+    def reads_all(self, first, last):
+        self.wait(r"\(more in \*Interline\*\)")
+        shown = self.terminal.text()
+        assert first in shown and last in shown, shown
+        self.send(control("x") + "1")
 
     def approve(self):
         self.asked()

@@ -44,6 +44,8 @@ ASK_OTHERS = [language_server.the_agent_asks_the_editors_language_server, RENAME
 ALL += ASK_OTHERS
 START = stories.a_prompt_where_no_server_runs_starts_one
 ALL.append(START)
+KEEP = stories.a_prompt_that_no_server_accepted_is_offered_again
+ALL.append(KEEP)
 PRINTING = threading.Lock()
 
 
@@ -128,6 +130,8 @@ def main():
             chosen.remove(RENAME)
         if not runner.kind.starts_to_ask and START in chosen:
             chosen.remove(START)
+        if not runner.kind.keeps_prompts and KEEP in chosen:
+            chosen.remove(KEEP)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             held = list(pool.map(runner.run, chosen))
         # In parallel they compete for the machine, so a failed story gets a second try alone.

@@ -159,6 +159,7 @@ def a_long_answer_is_read_after_it_was_given(story):
     editor = story.open()
     editor.ask("what does it do")
     editor.told("Part 8 of the answer.")
+    editor.reads_all("Part 1 of the answer.", "Part 8 of the answer.")
     editor.settle()
     story.picture("the message")
     editor.command_of_the_server("chat")
@@ -177,6 +178,17 @@ def a_prompt_where_no_server_runs_starts_one(story):
         editor.lose_server()
         story.until(lambda: not story.home.servers(), "the server has ended")
     editor.ask("who is there")
+    editor.told("I am here.")
+    assert "who is there" in story.model.asked[0]
+
+
+def a_prompt_that_no_server_accepted_is_offered_again(story):
+    story.begin(says("I am here."))
+    editor = story.open()
+    editor.loses_server_while_asking("who is there")
+    story.picture("the server has ended")
+    assert not story.model.asked
+    editor.offered_again("who is there")
     editor.told("I am here.")
     assert "who is there" in story.model.asked[0]
 
