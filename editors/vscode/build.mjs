@@ -17,7 +17,7 @@ const extension = await build({
 });
 const view = await build({
   ...shared,
-  entryPoints: { view: "src/view/main.tsx", prompt: "src/page/main.tsx" },
+  entryPoints: { view: "src/view/main.tsx", prompt: "src/page/prompt.tsx", status: "src/page/status.tsx" },
   outdir: "dist",
   platform: "browser",
   format: "iife",

@@ -4,6 +4,7 @@ import { commands, EventEmitter, Uri, window, workspace, type WebviewView } from
 import words from "../media/words.json" with { type: "json" };
 import { gathered } from "./gathered.ts";
 import type { ChangedFile, FromView, State, ToView } from "./messages.ts";
+import { name } from "./places.ts";
 import type { Event, Failure, FileChange, Input, ToolItem, TurnEnded } from "./protocol.ts";
 import * as say from "./say.ts";
 import { page } from "./webview.ts";
@@ -13,9 +14,6 @@ const BATCH = 16, MOST = 200;
 /** Messages that a new view is shown again, at most. */
 const KEPT = 20_000;
 type Stop = keyof typeof words.stops;
-
-/** A file as the user knows it. */
-const name = (uri: string): string => workspace.asRelativePath(Uri.parse(uri));
 
 const notifies = (): boolean =>
   workspace.getConfiguration("interline").get("notifications", true);
@@ -231,9 +229,13 @@ export class Chat {
   ended(turn: Ended, again = false, more?: () => unknown): void {
     const { sessionId, turnId, error, stopReason, files } = turn;
     const stopped = stopReason in words.stops ? words.stops[stopReason as Stop] : undefined;
+    const last = this.history.at(-1), noticed = last?.kind === "note" && last.style === "note";
     this.post({ kind: "ended" });
     if (error) this.failed(turnId, error, again);
-    else if (stopped && more) this.row(`continue ${turnId}`, stopped, more, "Continue");
+    else if (stopped && more) {
+      // A notice of the server says why, and more exactly.
+      this.row(`continue ${turnId}`, noticed ? "" : stopped, more, "Continue");
+    }
     else if (stopped) this.note(stopped);
     if (files.length > 0) this.changed(sessionId, turnId, files);
   }

@@ -14,11 +14,11 @@ import { facts, model } from "./facts.ts";
 import { exported, history, removeCurrent, rename, transcript } from "./history.ts";
 import { Inline } from "./inline.ts";
 import * as keys from "./keys.ts";
-import { Inspector } from "./inspector.ts";
 import { Languages } from "./languages.ts";
-import type { FromView, Setup } from "./messages.ts";
+import type { FromView, Setup, State } from "./messages.ts";
 import { mcp } from "./mcp.ts";
 import { pages } from "./pages.ts";
+import { Panel } from "./panel.ts";
 import * as places from "./places.ts";
 import { dropped } from "./prompts.ts";
 import { proposals } from "./proposals.ts";
@@ -26,12 +26,15 @@ import { COMMANDS, type Status } from "./protocol.ts";
 import { Queries } from "./query.ts";
 import { Quiet } from "./quiet.ts";
 import { Review } from "./review.ts";
+import { report } from "./report.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { choosePath, keyless } from "./setup.ts";
 import { terminals } from "./terminal.ts";
 import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
+import { server as configured } from "./settings.ts";
+import { sections } from "./status.ts";
 
 /** Commands that buttons of the view run. */
 const VIEW = [
@@ -48,7 +51,7 @@ export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("Interline", { log: true });
   const bar = window.createStatusBarItem("interline", StatusBarAlignment.Left);
   const chat = new Chat(context.extensionUri);
-  let named = "Interline", reviewed = "";
+  let named = "Interline", reviewed = "", state: State | undefined;
   const show = (): void => {
     const works = sessions.running.size > 0;
     bar.text = asks.waiting.size > 0 ? "$(bell) Interline asks you"
@@ -115,13 +118,19 @@ export function activate(context: ExtensionContext): void {
   const sessions = new Sessions(server, chat, context.workspaceState, show, shown.flush);
   const review = new Review(server, sessions, chat, subscriptions);
   const quiet = new Quiet(server);
-  const inspector = new Inspector(context.extensionUri, () => sessions.preview());
+  const { extensionUri: root } = context;
+  const inspector = new Panel(root, "prompt", "Next Prompt", () => sessions.preview());
+  const status = new Panel(root, "status", "Interline Status", async () => sections({
+    status: await server.request("interline/status", {}), off: server.off, state,
+    program: configured().path, languages: known.names, name: places.name,
+  }));
   const apply = new Apply(sessions, subscriptions);
   const inline = new Inline(sessions, chat, subscriptions);
   Object.assign(bar, { name: "Interline", command: "interline.chat" }).show();
-  chat.facts.event((state) => {
-    named = say.plain([state.mode, model(state)].filter(Boolean).join(" · ")) || "Interline";
-    bar.tooltip = say.plain(["Interline", ...facts(state)].join("\n"));
+  chat.facts.event((now) => {
+    state = now;
+    named = say.plain([now.mode, model(now)].filter(Boolean).join(" · ")) || "Interline";
+    bar.tooltip = say.plain(["Interline", ...facts(now)].join("\n"));
     show();
   });
   show();
@@ -228,8 +237,8 @@ export function activate(context: ExtensionContext): void {
     "interline.transcript": async (given) =>
       page("transcript.md", await transcript(server, given.sessionId)),
     "interline.showPrompt": () => inspector.show(),
-    "interline.status": async () =>
-      page("status.json", await server.request("interline/status", {})),
+    "interline.status": () => status.show(),
+    "interline.report": () => report(server),
     "interline.setKey": () => keys.ask(context, server).then(keyed),
     "interline.walkthrough": () => commands.executeCommand(
       "workbench.action.openWalkthrough", `${context.extension.id}#start`, false),

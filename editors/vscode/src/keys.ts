@@ -1,6 +1,7 @@
 // Keys of providers: kept in the editor's secret store, handed to the server at each start.
 import { window, type ExtensionContext } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import { PROVIDERS } from "./messages.ts";
 import type { TestedAuth } from "./protocol.ts";
 import * as say from "./say.ts";
 import type { Server } from "./server.ts";
@@ -10,6 +11,7 @@ const BUILT_IN = ["anthropic", "openai", "gemini"];
 /** Which providers have a key; the store cannot be listed. */
 const NAMES = "interline.keys";
 
+const named = (provider: string): string => PROVIDERS[provider] ?? provider;
 const slot = (provider: string): string => `interline.key.${provider}`;
 
 /** The providers that a key can be set for. */
@@ -20,7 +22,7 @@ export function providers(): string[] {
 export async function ask(context: ExtensionContext, server: Server): Promise<void> {
   const provider = await window.showQuickPick(providers(), { placeHolder: "Choose a provider" });
   if (!provider) return;
-  const prompt = say.plain(`${provider} API key (leave empty to remove it)`);
+  const prompt = say.plain(`${named(provider)} API key (leave empty to remove it)`);
   const given = await window.showInputBox({ password: true, ignoreFocusOut: true, prompt });
   if (given === undefined) return;
   await store(context, server, provider, given.trim());
@@ -54,7 +56,7 @@ export async function store(
   await globalState.update(NAMES, [...new Set(globalState.get<string[]>(NAMES)).add(provider)]);
   await (secret ? secrets.store(slot(provider), secret) : secrets.delete(slot(provider)));
   await server.request("interline/auth/set", { provider, secret });
-  void say.info(`the ${provider} API key is ${secret ? "stored" : "removed"}.`);
+  void say.info(`the ${named(provider)} API key is ${secret ? "stored" : "removed"}.`);
 }
 
 export async function hand(context: ExtensionContext, client: LanguageClient): Promise<void> {

@@ -53,6 +53,10 @@ export class Languages {
     return this.known.size > 0;
   }
 
+  get names(): string[] {
+    return [...this.known].sort();
+  }
+
   add(language: string): void {
     if (this.known.has(language)) return;
     this.known.add(language);
@@ -71,7 +75,7 @@ export class Languages {
   }
 
   private flush(): void {
-    if (this.known.size > 0 || this.met.size > 0) this.tell([...this.known].sort());
+    if (this.known.size > 0 || this.met.size > 0) this.tell(this.names);
   }
 
   private meet(language: string): number {

@@ -106,6 +106,11 @@ export interface State {
   agents: boolean;
 }
 
+/** Providers as they write their names. */
+export const PROVIDERS: Record<string, string> = {
+  anthropic: "Anthropic", openai: "OpenAI", gemini: "Gemini",
+};
+
 /** Whether there is a server and a key for it; `missing`: why there is no server. */
 export interface Setup {
   missing?: string;
@@ -171,3 +176,15 @@ const escape = (c: string): string =>
 export const visible = (text: string): string => text.replace(HIDDEN, escape);
 /** The same, with what words and emoji need. */
 export const prose = (text: string) => text.replace(HIDDEN, (c) => PROSE.test(c) ? c : escape(c));
+
+/** What a page in a tab of the editor asks for. */
+export interface FromPage { kind: "ready" | "refresh" | "report" }
+
+/** A part of the page of the status; `empty` is said where there are no rows. */
+export interface Section { title: string; rows: StatusRow[]; empty?: string }
+export interface StatusRow {
+  label: string;
+  value: string;
+  note?: string;
+  level?: "ok" | "warning" | "error";
+}

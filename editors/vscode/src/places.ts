@@ -7,6 +7,10 @@ import * as say from "./say.ts";
 /** Files with the end of a path that are looked at. */
 const MOST = 20;
 
+/** A file as the user knows it, by its URI or its path. */
+export const name = (of: string): string =>
+  workspace.asRelativePath(/^[a-z][a-z0-9+.-]+:/i.test(of) ? Uri.parse(of) : of);
+
 /** The file that a path in an answer means: from the folders' roots, or by its end. */
 export async function found(path: string): Promise<Uri | undefined> {
   const folders = workspace.workspaceFolders ?? [];

@@ -2,7 +2,9 @@
 import { commands, LogLevel, type LogOutputChannel } from "vscode";
 import type { ErrorHandler, LanguageClient, StaticFeature } from "vscode-languageclient/node";
 import { PLACE, Trouble, version } from "./program.ts";
-import type { ClientNotifications, ClientOffer, ClientRequests as Requests } from "./protocol.ts";
+import type {
+  ClientNotifications, ClientOffer, ClientRequests as Requests, Off, ServerOffer,
+} from "./protocol.ts";
 import * as say from "./say.ts";
 import * as settings from "./settings.ts";
 
@@ -16,7 +18,9 @@ export async function tell(error: unknown): Promise<void> {
   const { message, data } = error as { message?: string; data?: { kind?: string } };
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
   const buttons = keyless ? ["Set API Key"] : error instanceof Trouble ? ["Set Path"] : [];
-  if (!await say.fail(message ?? `${error}`, ...buttons)) return;
+  // The button is the way; the rest of the words lists others.
+  const words = keyless ? message?.split(/(?<=\.) /)[0] : message;
+  if (!await say.fail(words ?? `${error}`, ...buttons)) return;
   if (error instanceof Trouble) return commands.executeCommand("interline.setPath");
   await commands.executeCommand("interline.setKey");
   // What was not sent waits in the view's field.
@@ -60,6 +64,12 @@ export class Server {
   async command(command: string, given: object = {}): Promise<{ text: string }> {
     const params = { command, arguments: [given] };
     return (await this.ready()).sendRequest("workspace/executeCommand", params);
+  }
+
+  /** The features that will not work, with the reasons. */
+  get off(): Off[] {
+    const offer = this.client?.initializeResult?.capabilities.experimental?.interline;
+    return (offer as ServerOffer | undefined)?.off ?? [];
   }
 
   /** Dropped while no server runs: senders repeat it at the start. */

@@ -8,14 +8,14 @@ import { Icon, IconButton } from "./parts.tsx";
 import { PlanList } from "./plan.tsx";
 import { Start } from "./start.tsx";
 import { usePlace } from "./scroll.ts";
-import type { Store } from "./store.ts";
+import type { Item, Store } from "./store.ts";
 import { TabRow } from "./tabs.tsx";
 
 export function App({ store }: { store: Store }) {
   const { items, cards, plan, prompts, moved, busy } = store;
   const { log, list, away, toEnd } = usePlace();
   useEffect(toEnd, [prompts]);
-  const works = busy && cards.length === 0 && items.at(-1)?.body.kind !== "retry";
+  const works = busy && cards.length === 0 && !moves(items.at(-1));
   const waiting = new Set(cards.map(({ id }) => id));
   return <>
     <TabRow tabs={store.state?.tabs ?? []} />
@@ -37,6 +37,10 @@ export function App({ store }: { store: Store }) {
     <Composer store={store} />
   </>;
 }
+
+/** Whether an item shows by itself that something happens. */
+const moves = (item: Item | undefined): boolean => item?.body.kind === "retry"
+  || (item?.body.kind === "tool" && item.body.tool.status === "running");
 
 /** Links to files open them in the editor. */
 function follow(event: MouseEvent): void {

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { STILL, visible, type Card, type CardButton } from "../messages.ts";
 import { Diff } from "./diff.tsx";
 import { post } from "./host.ts";
-import { Icon } from "./parts.tsx";
+import { Icon, Words } from "./parts.tsx";
 
 /** When the cards came to rest: what is clicked before was meant for another. */
 let rests = 0;
@@ -84,12 +84,6 @@ function One({ card }: { card: Card }) {
       {none && <Choice button={none} press={press} />}
     </div>}
   </div>;
-}
-
-/** A sentence in which names between backticks are code. */
-function Words({ text }: { text: string }) {
-  const parts = visible(text).split(/`([^`\n]+)`/);
-  return <>{parts.map((part, at) => at % 2 === 1 ? <code>{part}</code> : part)}</>;
 }
 
 function Choice({ button, press }: {

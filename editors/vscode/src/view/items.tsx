@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { prose, visible } from "../messages.ts";
 import { post } from "./host.ts";
 import { Counts, ToolRow } from "./tool.tsx";
-import { duration, Icon, IconButton, useOpen } from "./parts.tsx";
+import { duration, Icon, IconButton, useOpen, Words } from "./parts.tsx";
 import type { Body, Item } from "./store.ts";
 import { Text } from "./text.tsx";
 
@@ -48,7 +48,7 @@ function draw(body: Body, hidden: boolean) {
     case "tool": return <ToolRow {...body} hidden={hidden} />;
     case "note":
       return <div class={`item note${body.failed ? " error" : ""}`} tabIndex={-1}>
-        {body.text}
+        <Words text={body.text} />
       </div>;
     case "error": return <Failure body={body} />;
     case "retry": return <Retry body={body} />;
@@ -98,11 +98,12 @@ function Failure({ body: { text, hint, remedy, turn } }: { body: Of<"error"> }) 
     : { kind: "act", id: `again ${turn}` });
   return <div class="item failure" role="alert" tabIndex={-1}>
     <Icon name="error" /><div>
-      <div class="what">{text}</div>
-      {hint && !keyless && <div class="quiet">{hint}</div>}
+      <div class="what"><Words text={text} /></div>
+      {hint && !keyless && <div class="quiet"><Words text={hint} /></div>}
       {remedy && <button type="button" class="main" onClick={act}>{REMEDIES[remedy]}</button>}
       {hint && keyless && <details>
-        <summary class="quiet"><Icon name="chevron-right" /> Other ways</summary>{hint}
+        <summary class="quiet"><Icon name="chevron-right" /> Other ways</summary>
+        <Words text={hint} />
       </details>}
     </div>
   </div>;
@@ -127,7 +128,7 @@ function Retry({ body: { text, until } }: { body: Of<"retry"> }) {
 function Action({ body: { id, text, label } }: { body: Of<"row"> }) {
   const act = (): void => post({ kind: "act", id });
   return <div class="item note" tabIndex={-1}>
-    {label ? <>{`${visible(text)} `}<button type="button" onClick={act}>{label}</button></>
+    {label ? <>{text && `${visible(text)} `}<button type="button" onClick={act}>{label}</button></>
       : <button type="button" class="link" onClick={act}>{visible(text)}</button>}
   </div>;
 }

@@ -1,6 +1,7 @@
 // Small parts that the rest of the view is made of.
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { visible } from "../messages.ts";
 
 export function Icon({ name, label, spin }: { name: string; label?: string; spin?: boolean }) {
   const look = `codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`;
@@ -35,4 +36,10 @@ export function useOpen(of: unknown): [open: boolean, set: (open: boolean) => vo
     else unfolded.delete(of);
     setOpen(now);
   }];
+}
+
+/** A sentence in which names between backticks are code. */
+export function Words({ text }: { text: string }) {
+  const parts = visible(text).split(/`([^`\n]+)`/);
+  return <>{parts.map((part, at) => at % 2 === 1 ? <code>{part}</code> : part)}</>;
 }

@@ -1,13 +1,9 @@
 // What an empty conversation shows: three prompts to begin with, or what is missing for one.
 import { useRef } from "preact/hooks";
-import type { Attachment, Setup } from "../messages.ts";
+import { PROVIDERS, type Attachment, type Setup } from "../messages.ts";
 import { post } from "./host.ts";
 import { Icon } from "./parts.tsx";
 import type { Store } from "./store.ts";
-
-const NAMES: Record<string, string> = {
-  anthropic: "Anthropic", openai: "OpenAI", gemini: "Gemini",
-};
 
 export function Start({ store: { setup, state } }: { store: Store }) {
   if (setup?.missing) return <Missing words={setup.missing} />;
@@ -42,7 +38,7 @@ function Key({ providers, trial }: Setup) {
     <form id="key" onSubmit={save}>
       <label>Provider
         <select ref={provider}>
-          {providers.map((name) => <option value={name}>{NAMES[name] ?? name}</option>)}
+          {providers.map((name) => <option value={name}>{PROVIDERS[name] ?? name}</option>)}
         </select>
       </label>
       <label>API key

@@ -19,7 +19,7 @@ export function Tools({ state, busy, send, images }: {
         images(currentTarget.files ?? []);
         currentTarget.value = "";
       }} />
-    <IconButton icon="file-media" label="Attach a picture"
+    <IconButton icon="attach" label="Attach a picture"
       onClick={() => files.current!.click()} />
     <Picker id="mode" what="Mode" value={mode || "Mode"} command="interline.mode" />
     {agents && <Picker id="agent" what="Agent" value={agent ?? "no agent"}

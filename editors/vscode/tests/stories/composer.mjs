@@ -267,7 +267,7 @@ story("an agent is chosen from its list; a turn that stops at the step limit con
   await window.page.locator(".quick-input-list .monaco-list-row:has-text('reviewer')").click();
   await until("the agent", async () => await view.innerText("#agent") === "reviewer");
   await window.ask("many steps");
-  const chat = await window.said("Stopped at the step limit.");
+  const chat = await window.said("The turn stopped at its limit of 2 model requests.");
   holds("You are the CAREFUL reviewer.", system);
   await pictures(window, "step-limit");
   await chat.click(".item button:text-is('Continue')");

@@ -21,6 +21,7 @@ story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what
   await page.click("#absent");
   holds("Persona", await page.innerText(".absent"));
   await page.click("#absent");
+  await page.evaluate(() => scrollTo(0, 0));
   await window.picture("prompt");
   await window.ask("say hello");
   await window.said("Hello.");
@@ -35,19 +36,36 @@ story("a workspace's settings narrow and never grant; the user's own count", asy
   const window = await world.window(world.project({ "a.txt": "one\n", ".vscode/settings.json": JSON.stringify(settings) }));
   await window.open("a.txt");
   await window.palette("Interline: Show Status");
-  const status = JSON.parse(await until("the page", () => window.eval(
-    "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json')?.getText()")));
-  same(["approvals", "limits.steps"], status.ignoredSettings.map(({ key }) => key).sort());
-  holds("7", JSON.stringify(status.policy["limits.steps"] ?? 7));
+  const page = await window.frame("main#status"), section = (title) => page.innerText(`section[aria-label="${title}"]`);
+  same(["approvals", "limits.steps"], (await page.locator("section[aria-label='Ignored settings'] dt").allInnerTexts()).sort());
+  await until("the limit in force", async () => /limits\.steps\s+7\b/.test(await section("Settings in force")));
+  holds("not trusted", await section("Overview"));
+  holds("a.txt", await section("Files"));
+  await window.picture("status");
   await window.eval("await vscode.workspace.getConfiguration('interline').update('approvals', 'ask', vscode.ConfigurationTarget.Workspace)");
   await window.eval("await vscode.workspace.getConfiguration('interline').update('limits.steps', undefined, vscode.ConfigurationTarget.Workspace)");
-  let text;
-  await until(() => `fewer ignored settings: ${text}`, async () => {
-    await window.command("interline.status");
-    text = await window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json').getText()");
-    return JSON.parse(text).ignoredSettings.length === 0;
+  await until("no ignored setting", async () => {
+    await page.click("button[aria-label='Refresh']");
+    return (await section("Ignored settings")).includes("No setting is ignored.");
   });
   world.settings({});
+});
+
+story("a report for a bug report opens as a new document, without the session's title and texts", async (world) => {
+  world.model.on("quite a secret title", async function* () {
+    yield { say: "Answered." };
+  });
+  const window = await world.shared({ "private.txt": "nobody reads this\n" });
+  await window.ask("quite a secret title");
+  await window.said("Answered.");
+  await window.palette("Interline: Save Report");
+  const text = await until("the report", () => window.eval(
+    "const { document } = vscode.window.activeTextEditor; return document.isUntitled && document.languageId === 'json' && document.getText()"));
+  const { version, client, settings, status, log } = JSON.parse(text);
+  same([true, true, true, true], [version, settings, status, log].map(Boolean));
+  holds("VS Code", client.name);
+  for (const secret of ["quite a secret title", "nobody reads this", "Answered."]) same(false, text.includes(secret), secret);
+  await window.page.locator(".notification-toast:has-text('Read it before you share it') a:text-is('Save As…')").waitFor();
 });
 
 story("a key goes into the secret store, reaches the server, and is in no file of the workspace", async (world) => {

@@ -67,6 +67,8 @@ story("review by keys alone: keep one, undo one, amend one, undo, redo, revert t
   // Over the end of the file, back to the only change.
   await chord(window, "n");
   await at(window, 6);
+  // From another line, so that the place shows that the key has worked.
+  await window.goto(7);
   await chord(window, "p");
   await at(window, 6);
   await keyboard.press("ArrowRight");

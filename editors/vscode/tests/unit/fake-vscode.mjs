@@ -22,6 +22,8 @@ export class Position {
     Object.assign(this, { line, character });
   }
 }
+export class Selection {}
+export const env = {};
 export const languages = {
   getDiagnostics: () => [],
   onDidChangeDiagnostics: on("reported"),

@@ -1,15 +1,15 @@
 // The page of the next prompt: its segments as a list, with size, source, trust and what is cached.
 import "@vscode/codicons/dist/codicon.css";
 import "../../media/view.css";
-import "../../media/prompt.css";
+import "../../media/page.css";
 import { render } from "preact";
 import { useState } from "preact/hooks";
-import { visible } from "../messages.ts";
+import { visible, type FromPage } from "../messages.ts";
 import type { PreviewContext, PromptPreview, SegmentRow, ToolSpec, Trust } from "../protocol.ts";
 import { Icon, IconButton } from "../view/parts.tsx";
 import { parts, since, type Cached, type Shown } from "./parts.ts";
 
-declare function acquireVsCodeApi(): { postMessage(message: { kind: "ready" | "refresh" }): void };
+declare function acquireVsCodeApi(): { postMessage(message: FromPage): void };
 const host = acquireVsCodeApi();
 
 const TRUST: Record<Trust, string> = {
@@ -30,7 +30,7 @@ function Page({ preview }: { preview: PromptPreview }) {
   const about = tokens.exact ? "" : "About ";
   const part = Math.round(same / Math.max(1, bytes) * 100);
   const groups = [["system", "Stable part"], ["tail", "With each prompt"]] as const;
-  return <main id="prompt">
+  return <main id="prompt" class="page">
     <header>
       <h1>The next prompt</h1><span class="gap" />
       <IconButton icon="refresh" label="Refresh"
@@ -72,8 +72,11 @@ function Page({ preview }: { preview: PromptPreview }) {
       </button>
       {all && <ul class="absent">{absent.map((row) => <Absent {...row} />)}</ul>}
     </section>
-    <Fold title="The request as it is sent" detail={`${number(bytes)} bytes`} icon="json"
-      text={pretty(request.body)} />
+    <section aria-label="Request">
+      <h2>Request</h2>
+      <Fold title="The request as it is sent" detail={`${number(bytes)} bytes`} icon="json"
+        text={pretty(request.body)} />
+    </section>
   </main>;
 }
 
@@ -86,10 +89,10 @@ function Context(context: PreviewContext) {
     <h2>Context</h2>
     <div class="bar fills" aria-hidden="true">
       {FILLS.map((each) =>
-        <div class={each} style={{ width: `${context[each] / size * 100}%` }} />)}
+        <div class={`fill-${each}`} style={{ width: `${context[each] / size * 100}%` }} />)}
     </div>
     <p>{number(used)} of {number(size)} tokens: {FILLS.map((each) => <span class="fill">
-      <span class={`dot ${each}`} /> {each} {number(context[each])}
+      <span class={`dot fill-${each}`} /> {each} {number(context[each])}
     </span>)}</p>
   </section>;
 }
