@@ -159,6 +159,18 @@ const edit = (reason: string): AskApproval => ({
 });
 const cardOf = (view: View): Card => view.got.flatMap((message) => message.kind === "ask" ? [message.card] : []).at(-1)!;
 
+test("a turn that stopped is continued by a button, and the reason is said once", async () => {
+  const row = async (notice: boolean): Promise<string> => {
+    const chat = new Chat("root" as never), { got } = opened(chat);
+    if (notice) chat.event({ type: "notice", text: "The turn stopped at its limit of 2 model requests." });
+    chat.ended({ sessionId: "s", turnId: "t", stopReason: "maxSteps", files: [] }, false, () => undefined);
+    await until(() => got.some(({ kind }) => kind === "row"));
+    const last = got.at(-1)!;
+    return last.kind === "row" ? `${last.text}|${last.label}` : "";
+  };
+  assert.deepEqual([await row(true), await row(false)], ["|Continue", "Stopped at the step limit.|Continue"]);
+});
+
 test("a card offers to trust the folder only where that is the cause, and shows each fact once", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf), view = opened(chat);
   void asks.approval(edit("The setting `approvals` is `ask`."), token);

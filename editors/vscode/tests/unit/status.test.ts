@@ -15,10 +15,11 @@ const status: Status = {
   documents: [
     { uri: "file:///p/a.ts", version: 1, dirty: true, file: "unsaved", agentTouched: true, synced: true, state: "open", hash: "" },
     { uri: "file:///p/b.ts", version: 1, dirty: true, file: "conflicting", agentTouched: false, synced: true, state: "open", hash: "" },
+    { uri: "file:///p/d.ts", version: 1, dirty: false, file: "outdated", agentTouched: false, synced: true, state: "open", hash: "" },
     { uri: "file:///p/c.ts", version: 1, dirty: false, file: "clean", agentTouched: false, synced: false, state: "outOfSync: lost", hash: "" },
   ],
   mcpServers: [{ name: "time", state: "failed", source: "user", reason: "no program" }, { name: "zone", state: "ready", source: ".mcp.json", tools: ["now"] }],
-  modelDetails: [{ name: "a/b", provider: "a", ready: true }, { name: "a/c", provider: "a", ready: false }, { name: "d/e", provider: "d", ready: false }],
+  modelDetails: [{ name: "a/b", provider: "a", ready: true }, { name: "a/c", provider: "a", ready: false }, { name: "openai/e", provider: "openai", ready: false }],
   ignoredSettings: [{ key: "approvals", source: "client settings", reason: "would allow more" }],
   policy: { mode: { value: "plan", source: "default" }, env: { value: [], source: "default" } },
 };
@@ -39,6 +40,7 @@ test("files say in words how they differ from the disk, and warn where the agent
   assert.deepEqual(part("Files"), [
     { label: "a.ts", value: "unsaved changes, edited by the agent" },
     { label: "b.ts", value: "changed here and on disk", level: "warning" },
+    { label: "d.ts", value: "the file on disk is newer: reload it", level: "warning" },
     { label: "c.ts", value: "as on disk", note: "outOfSync: lost", level: "warning" },
   ]);
 });
@@ -50,7 +52,7 @@ test("sessions, servers, providers, settings and missing features are rows with 
     { label: "zone", value: "ready, 1 tool", note: ".mcp.json", level: "ok" },
   ]);
   assert.deepEqual(part("Models"), [
-    { label: "a", value: "ready", note: "2 models", level: "ok" }, { label: "d", value: "no key", note: "1 model" },
+    { label: "a", value: "ready", note: "2 models", level: "ok" }, { label: "OpenAI", value: "no key", note: "1 model" },
   ]);
   assert.deepEqual(part("Ignored settings"), [{ label: "approvals", value: "would allow more", note: "client settings", level: "warning" }]);
   assert.deepEqual(part("Settings in force").map(({ label, value }) => `${label}=${value}`), ["mode=plan", "env=[]"]);

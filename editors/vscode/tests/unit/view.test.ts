@@ -82,6 +82,12 @@ test("blocks that are final stay the same objects, and a paragraph without an en
   assert.equal(long.blocks.map(({ text }) => text).join(""), line.repeat(500));
 });
 
+test("a fence names its file beside its language, after a colon, or in a comment above the code", () => {
+  const path = (fence: string, first = "const a = 1;"): string | undefined => cut(`\`\`\`${fence}\n${first}\nb();\n\`\`\`\n`, true).blocks[0]!.path;
+  assert.deepEqual([path("ts src/a.ts"), path("ts:src/a.ts"), path('ts title="a.ts"'), path("ts", "// src/a.ts")], ["src/a.ts", "src/a.ts", "a.ts", "src/a.ts"]);
+  assert.deepEqual([path("ts"), path("ts", "// see src/a.ts for more")], [undefined, undefined]);
+});
+
 test("marks that are still open do not flash as characters", () => {
   assert.equal(mend("a **bold"), "a **bold**");
   assert.equal(mend("a **bold*"), "a **bold**");
