@@ -1,4 +1,5 @@
-// Pictures of the view: narrow in the light theme, or, with PICTURES=1, also wide and in the dark one.
+// Pictures of the window and of the view: narrow in the light theme, or, with PICTURES=1, also wide
+// and in the dark one.
 
 /** Changes the width of the side bar by its edge, as a person does. */
 async function width(window, wanted) {
@@ -10,6 +11,17 @@ async function width(window, wanted) {
   await window.page.mouse.up();
   // The edge is marked while the pointer is on it.
   await window.page.mouse.move(x + wanted + 200, y + height / 2);
+}
+
+/** A picture of the window; with PICTURES=1 also one in the dark theme. */
+export async function picture(window, name) {
+  await window.picture(name);
+  if (process.env.PICTURES !== "1") return;
+  await window.configure("workbench.colorTheme", "Default Dark Modern");
+  await window.page.locator(".monaco-workbench.vs-dark").waitFor();
+  await window.picture(`${name}-dark`);
+  await window.configure("workbench.colorTheme", undefined);
+  await window.page.locator(".monaco-workbench.vs").waitFor();
 }
 
 /** Pictures of what the view shows now. */

@@ -1,5 +1,6 @@
 // What is asked for in the editor: a change of the selection, by key, menu and light bulb; code of answers; commit messages.
 import { execFileSync } from "node:child_process";
+import { picture } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 const PRICES = "export const prices = [1, 2];\nexport const sum = prices[0] + prices[1];\nexport const last = 2;\n";
@@ -23,7 +24,7 @@ story("a selection is edited by a key, with the chat out of sight; the change is
   await window.page.keyboard.press("Enter");
   const lens = window.page.locator(".codelens-decoration a");
   await lens.filter({ hasText: "Editing: add them all" }).waitFor();
-  await window.picture("inline-edit");
+  await picture(window, "inline-edit");
   release();
   await lens.filter({ hasText: "Undo" }).waitFor();
   await until("the end of the edit", async () => await lens.filter({ hasText: "Editing" }).count() === 0);
@@ -70,7 +71,7 @@ story("code of an answer is applied to the file that it names, after its differe
   await window.page.locator(".tab:has-text('apply.ts (apply?)')").waitFor();
   const { keyboard } = window.page;
   await until("the two sides", async () => `${await window.eval("return vscode.window.visibleTextEditors.map(({ document }) => document.getText())")}` === `${[PRICES, made]}`);
-  await window.picture("apply");
+  await picture(window, "apply");
   await window.page.locator(".editor-actions .action-label[aria-label^='Apply the Code']").first().click();
   await until("the code", async () => await window.text("apply.ts") === made);
   same(PRICES, window.disk("apply.ts"));

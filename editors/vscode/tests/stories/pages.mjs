@@ -1,7 +1,7 @@
 // The prompt's preview, settings and their scopes, keys, code actions, trouble with the program.
 import fs from "node:fs";
 import path from "node:path";
-import { pictures } from "../harness/pictures.mjs";
+import { picture, pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what is cached, and what has changed since", async (world) => {
@@ -22,7 +22,7 @@ story("the next prompt is a page: the unsaved AGENTS.md, sizes and sources, what
   holds("Persona", await page.innerText(".absent"));
   await page.click("#absent");
   await page.evaluate(() => scrollTo(0, 0));
-  await window.picture("prompt");
+  await picture(window, "prompt");
   await window.ask("say hello");
   await window.said("Hello.");
   await until("a cached segment", async () => await segment("editing").locator("[aria-label^='Sent before']").count() === 1);
@@ -41,7 +41,7 @@ story("a workspace's settings narrow and never grant; the user's own count", asy
   await until("the limit in force", async () => /limits\.steps\s+7\b/.test(await section("Settings in force")));
   holds("not trusted", await section("Overview"));
   holds("a.txt", await section("Files"));
-  await window.picture("status");
+  await picture(window, "status");
   await window.eval("await vscode.workspace.getConfiguration('interline').update('approvals', 'ask', vscode.ConfigurationTarget.Workspace)");
   await window.eval("await vscode.workspace.getConfiguration('interline').update('limits.steps', undefined, vscode.ConfigurationTarget.Workspace)");
   await until("no ignored setting", async () => {
@@ -55,7 +55,7 @@ story("a report for a bug report opens as a new document, without the session's 
   world.model.on("quite a secret title", async function* () {
     yield { say: "Answered." };
   });
-  const window = await world.shared({ "private.txt": "nobody reads this\n" });
+  const window = await world.shared({ "private.txt": "unshared text\n" });
   await window.ask("quite a secret title");
   await window.said("Answered.");
   await window.palette("Interline: Save Report");
@@ -64,7 +64,7 @@ story("a report for a bug report opens as a new document, without the session's 
   const { version, client, settings, status, log } = JSON.parse(text);
   same([true, true, true, true], [version, settings, status, log].map(Boolean));
   same("interline", client.tier);
-  for (const secret of ["quite a secret title", "nobody reads this", "Answered."]) same(false, text.includes(secret), secret);
+  for (const secret of ["quite a secret title", "unshared text", "Answered."]) same(false, text.includes(secret), secret);
   await window.page.locator(".notification-toast:has-text('Read it before you share it') a:text-is('Save As…')").waitFor();
 });
 

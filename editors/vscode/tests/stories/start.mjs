@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { pictures } from "../harness/pictures.mjs";
+import { picture, pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 const say = (world, words, answer) => world.model.on(words, async function* () {
@@ -26,7 +26,7 @@ story("an earlier session is found, opened, renamed and forked; its prompt is ed
   const list = window.page.locator(".quick-input-list .monaco-list-row");
   await window.palette("Interline: History");
   await list.filter({ hasText: "pears" }).waitFor();
-  await window.picture("history");
+  await picture(window, "history");
   await window.page.keyboard.type("apples");
   await until("only one", async () => await list.count() === 1);
   await window.page.keyboard.press("Enter");
@@ -107,7 +107,7 @@ story("without a key the view asks for one, and then offers prompts about the op
   await pictures(window, "empty");
   await chat.click(".start button:text-is('Open the walkthrough')");
   await window.page.locator(".gettingStartedContainer:has-text('Start with Interline')").waitFor();
-  await window.picture("walkthrough");
+  await picture(window, "walkthrough");
   await window.open("a.txt");
   await chat.click(".example:text-is('Explain a.txt')");
   await window.said("It says one.");
