@@ -25,6 +25,8 @@ mod mutations;
 mod sizes;
 #[path = "tidy/texts.rs"]
 mod texts;
+#[path = "tidy/troubleshooting.rs"]
+mod troubleshooting;
 #[path = "tidy/visible.rs"]
 mod visible;
 #[path = "tidy/words.rs"]
