@@ -7,7 +7,8 @@ import tempfile
 
 BACK, FRONT = "#14161b", "#e0e2ea"
 STYLE = f"""body {{ margin: 0; background: {BACK} }} pre {{ margin: 14px; color: {FRONT};
-font: 15px/20px 'DejaVu Sans Mono', monospace }}"""
+font: 15px/20px 'DejaVu Sans Mono', monospace }}
+span {{ display: inline-block; height: 20px; vertical-align: top }}"""
 NAMED = {"default": None, "black": "#07080d", "red": "#ffc0b9", "green": "#b3f6c0",
          "brown": "#fce094", "blue": "#a6dbff", "magenta": "#ffcaff", "cyan": "#8cf8f7",
          "white": "#eef1f8", "brightblack": "#9b9ea4", "brightred": "#ffc0b9",
