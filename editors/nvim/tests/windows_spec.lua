@@ -39,7 +39,7 @@ local function end_and_front(person)
   return unpack(person:lua([[
     local chat = vim.fn.bufwinid(require("interline.chat").latest().buffer)
     local last = vim.fn.line("$", chat)
-    return { vim.fn.screenpos(chat, last, 1).row, vim.api.nvim_win_get_config(0).row + 1 }
+    return { vim.fn.screenpos(chat, last, 1).row, (vim.api.nvim_win_get_config(0).row or 0) + 1 }
   ]]))
 end
 
@@ -64,6 +64,7 @@ story("a person at rest gets the cursor there, the chat's end stays in sight, an
   ada:keys("not that one\r")
   ada:turns_end(2)
   assert(said.told[2]:find("not that one", 1, true), said.told[2])
+  assert(end_and_front(ada) > front, "the chat is at its end again")
   ada:stop()
   said.stop()
 end)
