@@ -8,7 +8,9 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::{print, print_part, print_wrapped, segments};
+use super::markup::{PLAIN, diff, wrapped};
+use super::stream::Stream;
+use super::{look, print, print_lines, print_part, print_wrapped, segments};
 use crate::conversation::sha256;
 use crate::edit::unified_diff::unified_with;
 use crate::env::Env;
@@ -32,6 +34,9 @@ const CART: &str = include_str!("demo/cart.sh");
 const AGENTS: &str = include_str!("demo/AGENTS.md");
 const CHECK: &str = include_str!("demo/check.sh");
 
+/// What precedes the lines of a tool call.
+const INDENT: &str = "      ";
+
 /// Unsaved text that the user typed: the agent must see it.
 const UNSAVED: &str = "# TODO(me): free shipping above 50.00\n";
 /// What the user types while the agent's edit is in flight.
@@ -51,6 +56,7 @@ pub fn demo(_env: &Env, args: &DemoArgs) -> anyhow::Result<i32> {
         client: &mut client,
         uri: Uri::from_path(&project.join("cart.sh")).to_string(),
         project: project.clone(),
+        answer: Stream::default(),
         rebased: false,
         approved: false,
     };
@@ -75,6 +81,8 @@ struct Play<'a> {
     client: &'a mut Client,
     uri: String,
     project: PathBuf,
+    /// What the model is writing.
+    answer: Stream,
     rebased: bool,
     approved: bool,
 }
@@ -97,7 +105,9 @@ impl Play<'_> {
             .request("interline/session/new", json!({"cwd": folder}))?;
         let session = session["sessionId"].clone();
         self.show_prompt(&session)?;
-        print(&format!("\nYou   {PROMPT}\n"));
+        print("");
+        print_below("You   ", PROMPT);
+        print("");
         self.client.request(
             "interline/turn/start",
             json!({
@@ -131,7 +141,7 @@ impl Play<'_> {
             }),
         )?;
         self.client.notify("initialized", json!({}))?;
-        print(&format!(
+        print_wrapped(&format!(
             "interline {} started as a language server ({} tier, positions in {}).",
             env!("CARGO_PKG_VERSION"),
             answer["capabilities"]["experimental"]["interline"]["tier"]
@@ -198,7 +208,7 @@ impl Play<'_> {
             let frame = self.client.incoming()?;
             let params = &frame["params"];
             match frame["method"].as_str() {
-                Some("interline/turn/event") => show(&params["event"]),
+                Some("interline/turn/event") => self.show(&params["event"]),
                 Some("interline/edit/apply") => self.edit(&frame["id"], params)?,
                 Some("interline/approval/request") => self.approve(&frame["id"], params)?,
                 Some("interline/workspace/save") => self.save(&frame["id"], params)?,
@@ -248,9 +258,16 @@ impl Play<'_> {
         self.rebased = true;
         let now = self.version()?;
         let text = self.client.buffers[&uri].text.to_string();
-        print(&format!(
-            "\n      edit for version {version} of cart.sh; the user types at the top at the same time:\n      edit mapped through that change and applied, now version {now}"
-        ));
+        print("");
+        let typing = "the user types at the top at the same time:";
+        print_below(
+            INDENT,
+            &format!("edit for version {version} of cart.sh; {typing}"),
+        );
+        print_below(
+            INDENT,
+            &format!("edit mapped through that change and applied, now version {now}"),
+        );
         self.client.answer(
             id,
             json!({"status": "rebased", "version": now, "hash": sha256(text.as_bytes())}),
@@ -259,11 +276,14 @@ impl Play<'_> {
 
     fn approve(&mut self, id: &Value, params: &Value) -> anyhow::Result<()> {
         let command = params["subject"]["command"].as_str().unwrap_or_default();
-        print(&format!(
-            "\n      approval requested: {} — {}\n      $ {command}",
+        print("");
+        let asked = format!(
+            "approval requested: {} — {}",
             params["title"].as_str().unwrap_or_default(),
             params["reason"].as_str().unwrap_or_default(),
-        ));
+        );
+        print_below(INDENT, &asked);
+        print(&format!("{INDENT}$ {command}"));
         let unsaved = params["subject"]["unsaved"].as_array().map_or(0, Vec::len);
         print(&format!(
             "      {unsaved} unsaved file, saved first; allowed once"
@@ -297,10 +317,10 @@ impl Play<'_> {
             "{TYPED}{}{UNSAVED}",
             CART.replace("percent / 10", "percent / 100")
         );
-        let diff = unified_with(CART, &text, 2, ("cart.sh before", "cart.sh after")).text;
-        print(&format!(
-            "\nThe buffer now, compared with the original file:\n{diff}"
-        ));
+        let changed = unified_with(CART, &text, 2, ("cart.sh before", "cart.sh after")).text;
+        print("\nThe buffer now, compared with the original file:");
+        print_lines(&diff(&changed));
+        print("");
         ensure!(text == wanted, "the buffer does not hold the expected text");
         ensure!(
             self.rebased && self.approved,
@@ -325,28 +345,49 @@ impl Play<'_> {
         ));
         Ok(())
     }
+
+    fn show(&mut self, event: &Value) {
+        match event["type"].as_str() {
+            Some("textDelta") => {
+                let text = event["text"].as_str().unwrap_or_default();
+                match look() {
+                    Some(look) => print_lines(&self.answer.push(text, look).settled),
+                    None => print_part(text),
+                }
+            }
+            Some("text") => match look() {
+                Some(look) => print_lines(&self.answer.end(look)),
+                None => print(""),
+            },
+            Some("toolCall") => show_call(event),
+            _ => {}
+        }
+    }
 }
 
-fn show(event: &Value) {
-    match event["type"].as_str() {
-        Some("textDelta") => print_part(event["text"].as_str().unwrap_or_default()),
-        Some("text") => print(""),
-        Some("toolCall") => {
-            let title = event["title"].as_str().unwrap_or_default();
-            match event["status"].as_str() {
-                Some("running") => print(&format!("\n  •   {title}")),
-                Some("completed") => {
-                    for line in event["output"].as_str().unwrap_or_default().lines().take(6) {
-                        print(&format!("      {line}"));
-                    }
+fn show_call(event: &Value) {
+    let title = event["title"].as_str().unwrap_or_default();
+    let output = event["output"].as_str().unwrap_or_default();
+    match event["status"].as_str() {
+        Some("running") => print(&format!("\n  •   {title}")),
+        Some("completed") => {
+            for line in output.lines().take(6) {
+                // The lines of files have a number and a tab.
+                match line.contains('\t') {
+                    true => print(&format!("{INDENT}{line}")),
+                    false => print_below(INDENT, line),
                 }
-                Some("failed" | "rejected") => print(&format!(
-                    "\n  ✗   {title}: {}",
-                    event["output"].as_str().unwrap_or_default()
-                )),
-                _ => {}
             }
         }
+        Some("failed" | "rejected") => print(&format!("\n  ✗   {title}: {output}")),
         _ => {}
+    }
+}
+
+/// A line after `head`, wrapped on a terminal below its own beginning.
+fn print_below(head: &str, text: &str) {
+    match look() {
+        Some(look) => print_lines(&wrapped(head, text, PLAIN, look.width)),
+        None => print(&format!("{head}{text}")),
     }
 }

@@ -31,6 +31,8 @@ pub struct TerminalHost {
     /// Titles of questions that could not be asked.
     rejected: Mutex<Vec<String>>,
     streaming: AtomicBool,
+    /// Why the last command asked: the same reason is not repeated for the next one.
+    warned: Mutex<Option<String>>,
     /// Standard output is a terminal.
     screen: Option<Arc<Screen>>,
 }
@@ -42,6 +44,7 @@ impl TerminalHost {
             ended,
             rejected: Mutex::new(Vec::new()),
             streaming: AtomicBool::new(false),
+            warned: Mutex::new(None),
             screen: (!json).then(Screen::start).flatten().map(Arc::new),
         }
     }
@@ -119,7 +122,11 @@ impl Host for TerminalHost {
         if self.cannot_ask(&request.title) {
             return ApprovalAnswer::rejected("no terminal to ask on");
         }
-        let (question, screen) = (question(&request), self.screen.clone());
+        let (mut question, screen) = (question(&request), self.screen.clone());
+        if matches!(request.subject, Subject::Command { .. }) {
+            let before = self.warned.lock().replace(request.reason.clone());
+            question.repeats = before.as_ref() == Some(&request.reason);
+        }
         let choice = tasks::blocking(move || ask(&question, screen.as_deref()))
             .await
             .unwrap_or(ChoiceKind::RejectOnce);
@@ -175,6 +182,8 @@ impl Host for TerminalHost {
 struct Asked {
     title: String,
     reason: String,
+    /// The reason was shown for the previous command.
+    repeats: bool,
     what: String,
     is_diff: bool,
     prompt: String,
@@ -190,7 +199,10 @@ impl Asked {
             prompt,
             ..
         } = self;
-        format!("\n{title} ({reason})\n{what}\n{prompt}")
+        match self.repeats {
+            true => format!("\n{title}\n{what}\n{prompt}"),
+            false => format!("\n{title} ({reason})\n{what}\n{prompt}"),
+        }
     }
 
     fn details(&self) -> Vec<Line> {
@@ -201,7 +213,9 @@ impl Asked {
                 lines.map(|line| Line::verbatim(line, PLAIN)).collect()
             }
         };
-        lines.extend(wrapped("", &self.reason, DIM, columns().unwrap_or(80)));
+        if !self.repeats {
+            lines.extend(wrapped("", &self.reason, DIM, columns().unwrap_or(80)));
+        }
         lines
     }
 }
@@ -246,6 +260,7 @@ fn question(request: &ApprovalRequest) -> Asked {
     Asked {
         title: one_line(&request.title),
         reason: request.reason.clone(),
+        repeats: false,
         what,
         is_diff: matches!(request.subject, Subject::Edit { .. }),
         prompt: format!("Allow? [y]es{remember} / [N]o: "),

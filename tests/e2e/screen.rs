@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
 
 use crate::editor::LIMIT;
 use crate::fixture::Stage;
@@ -229,6 +230,27 @@ fn an_edit_is_asked_for_and_shown_in_colour() {
 }
 
 #[test]
+fn two_commands_are_asked_for_and_the_reason_is_shown_once() {
+    let command = |it: &str| Reply::call("exec", json!({ "command": it }));
+    let steps = vec![
+        command("echo first"),
+        command("echo second"),
+        Reply::text("ok"),
+    ];
+    let model = Model::plays(steps);
+    let stage = Stage::new("//- /a.txt\none\n");
+    let mut tty = Tty::start(&stage, &model.url(), 80, &[], &["run", "go"]);
+    tty.sees("Allow? [y]es");
+    tty.types("y\n");
+    tty.sees("Run echo second");
+    tty.types("y\n");
+    let (code, raw, _) = tty.ends();
+    assert_eq!(code, 0, "{raw}");
+    assert_eq!(raw.matches("Not sandboxed: ").count(), 1, "{raw:?}");
+    assert_eq!(raw.matches("Allow? [y]es").count(), 2, "{raw:?}");
+}
+
+#[test]
 fn a_start_without_a_key_is_two_lines_and_leaves_no_session() {
     let stage = Stage::new("//- /a.txt\nx\n");
     let extra = [("ANTHROPIC_API_KEY", "")];
@@ -325,4 +347,24 @@ fn retries_do_not_pile_up() {
     assert_eq!(count, 1, "{raw:?}");
     assert!(raw.contains("attempt 3 of 10"), "{raw:?}");
     assert!(lines.contains(&"at last".to_owned()), "{lines:#?}");
+}
+
+/// The answer of the demo is rendered as that of `run`, and its diff is in colour.
+#[test]
+fn the_demo_fits_the_terminal_and_its_diff_has_colours() {
+    let stage = Stage::new("");
+    let tty = Tty::start(&stage, NOWHERE, 80, &[], &["demo"]);
+    let (status, raw, lines) = tty.ends();
+    assert_eq!(status, 0, "{raw}");
+    let wide: Vec<_> = lines.iter().filter(|it| it.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    let answer = lines
+        .iter()
+        .position(|it| it.starts_with("Fixed: the discount"));
+    let answer = answer.expect("the answer");
+    assert!(
+        lines[answer].len() <= 80 && !lines[answer + 1].is_empty(),
+        "{lines:#?}"
+    );
+    assert!(raw.contains("\u{1b}[32m+#!/bin/sh"), "{raw:?}");
 }
