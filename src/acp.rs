@@ -1,10 +1,12 @@
 //! Door 2: the Agent Client Protocol, version 1, one JSON message per line. Converts, hands over to
 //! `session`, and reports events as `session/update`. The client's file system is authoritative
-//! if it offers one (`acp/files.rs`), otherwise the disk is.
+//! if it offers one (`acp/files.rs`), otherwise the disk is, except for documents that another
+//! editor of the user has open (`acp/bridge.rs`).
 //!
 //! Its types are our own: it reads few fields of few methods, and everything it writes is checked
 //! against the published schema in the stories. Standard output carries nothing else.
 
+mod bridge;
 mod chosen;
 pub mod client;
 pub mod content;
@@ -12,6 +14,7 @@ pub mod door;
 mod files;
 mod host;
 mod methods;
+mod mirrored;
 mod options;
 mod permission;
 mod question;

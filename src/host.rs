@@ -1,6 +1,7 @@
 //! The editor as the core sees it: everything that a session may send to or ask of a client. Every
 //! client protocol implements [`Host`]; the core does not know which one is in use.
 
+pub mod bridge;
 mod client_tools;
 mod query;
 

@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod bare;
+mod bridge;
 pub mod capabilities;
 pub mod commands;
 pub mod door;

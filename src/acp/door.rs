@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::chosen::Agent;
 use super::client::Client;
-use super::files::ClientFiles;
 use super::host::AcpHost;
 use super::turns::Turns;
 use crate::config::Config;
@@ -74,10 +73,12 @@ impl Door {
         if let Some(recording) = &self.recording {
             sessions.record(recording.clone());
         }
-        let files = client
-            .files
-            .then(|| ClientFiles::new(self.peer.clone(), Arc::clone(&self.workspace)));
-        let host = Arc::new(AcpHost::new(client, self.peer.clone(), files));
+        let host = Arc::new(AcpHost::new(
+            client,
+            self.peer.clone(),
+            Arc::clone(&self.workspace),
+            self.env.dirs.clone(),
+        ));
         // Every client shows pictures and links in the agent's messages.
         let shows = ["images", "fileSend"].map(|fact| (fact.to_owned(), Value::Bool(true)));
         sessions.shared().declare(shows.into_iter());

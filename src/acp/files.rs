@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use ropey::Rope;
 use serde_json::{Value, json};
 
+use super::mirrored;
 use crate::conversation::SessionId;
 use crate::edit::line_ends::line_feeds;
 use crate::env::tasks;
@@ -22,7 +23,7 @@ use crate::host::{EditAnswer, EditRequest, TextEdit};
 use crate::rpc::{Peer, RpcError};
 use crate::workspace::files::{LIMIT, on_disk, rope_hash};
 use crate::workspace::text::offset;
-use crate::workspace::{ContentChange, Encoding, Located, Uri, Workspace, beneath};
+use crate::workspace::{Encoding, Located, Workspace, beneath};
 
 /// How long the client may take for one file.
 const WAIT: Duration = Duration::from_secs(10);
@@ -30,9 +31,6 @@ const WAIT: Duration = Duration::from_secs(10);
 /// The same after one timeout: a client that never answers causes the long wait once,
 /// not for each file. Its next answer ends that.
 const AGAIN: Duration = Duration::from_millis(500);
-
-/// How many files beyond the mirror's are read when all are checked.
-const TOGETHER: usize = 64;
 
 /// The client's files.
 pub struct ClientFiles {
@@ -99,42 +97,24 @@ impl ClientFiles {
         }
     }
 
-    /// Brings the client's text of a file into the mirror, or takes it out.
-    pub async fn refresh(&self, session: &SessionId, file: &Located) {
-        if file.kind == crate::workspace::FileKind::Directory {
-            return;
-        }
-        let Some(path) = self.path(file) else { return };
+    /// The client's text of a file, if it is not the one on disk.
+    pub async fn unsaved(&self, session: &SessionId, file: &Located) -> Option<Rope> {
+        let path = self.path(file)?;
         let text = self.read(session, &path).await;
         let disk = self.disk(file).await;
         match text {
             Ok(text) => {
                 let shown = self.compare(&file.key(), text, disk);
-                if shown.clean {
-                    self.close_mirrored(&file.uri);
-                } else {
-                    self.mirror(&file.uri, &shown.rope);
-                }
+                (!shown.clean).then_some(shown.rope)
             }
             Err(reason) => {
                 tracing::debug!(path, reason, "the client does not show this file");
                 if disk.is_some() {
                     self.state.lock().closed.insert(file.key());
                 }
-                self.close_mirrored(&file.uri);
+                None
             }
         }
-    }
-
-    /// [`Self::look`] at all that the mirror holds.
-    pub async fn look_again(&self, session: &SessionId) {
-        let documents = self.workspace.documents().into_iter().take(TOGETHER);
-        let files: Vec<Located> = documents
-            .filter_map(|document| document.uri.path())
-            .map(|path| beneath::locate_path(&self.workspace, &path))
-            .collect();
-        let reads = files.iter().map(|file| self.refresh(session, file));
-        futures_util::future::join_all(reads).await;
     }
 
     /// Whether the client takes edits of the file.
@@ -176,7 +156,7 @@ impl ClientFiles {
                 same(&before.rope, &base) || document.is_none() && before.clean
             };
             if !expected {
-                self.mirror(&file.uri, &before.rope);
+                mirrored::show(&self.workspace, &file.uri, &before.rope);
                 return conflict(&edit, "it was changed in the editor meanwhile");
             }
         }
@@ -229,7 +209,7 @@ impl ClientFiles {
                 Err(reason) => reason,
             });
         }
-        let version = self.mirror(&file.uri, &now);
+        let version = mirrored::show(&self.workspace, &file.uri, &now);
         if same(&now, &sent.after) {
             return EditAnswer::Claimed;
         }
@@ -266,32 +246,6 @@ impl ClientFiles {
         Shown {
             rope,
             clean: equal || stale,
-        }
-    }
-
-    /// The text in the mirror, as an open document; its version there.
-    fn mirror(&self, uri: &Uri, rope: &Rope) -> i32 {
-        let text = String::from(rope);
-        match self.workspace.document(uri) {
-            Some(document) if document.rope == *rope => document.version,
-            Some(document) => {
-                let version = document.version.saturating_add(1);
-                let whole = ContentChange { range: None, text };
-                self.workspace
-                    .did_change(uri, version, &[whole], Encoding::Utf8);
-                version
-            }
-            None => {
-                self.workspace.did_open(uri.clone(), "", 1, &text);
-                1
-            }
-        }
-    }
-
-    /// Takes the file out of the mirror: the disk has its text.
-    fn close_mirrored(&self, uri: &Uri) {
-        if let Some(document) = self.workspace.document(uri) {
-            self.workspace.did_close(&document.uri);
         }
     }
 

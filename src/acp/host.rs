@@ -8,15 +8,17 @@ use futures_util::future::BoxFuture;
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
+use super::bridge::{Bridge, Elsewhere};
 use super::chosen::Chosen;
 use super::client::Client;
 use super::files::ClientFiles;
-use super::options;
 use super::turns::{Known, Turns};
 use super::updates::{self, Context};
+use super::{mirrored, options};
 use super::{permission, question};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, SessionId, TurnStop};
+use crate::env::Dirs;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
     QuestionRequest, SaveResult, SessionChange,
@@ -24,24 +26,32 @@ use crate::host::{
 use crate::rpc::Peer;
 use crate::session::Sessions;
 use crate::session::export::admitted;
-use crate::workspace::{Encoding, Located, Uri};
+use crate::workspace::{Encoding, FileKind, Located, Uri, Workspace, beneath};
+
+/// How many documents of the mirror are read when all are checked.
+const TOGETHER: usize = 64;
 
 /// The client of this process.
 pub struct AcpHost {
     client: Client,
     peer: Peer,
     files: Option<Arc<ClientFiles>>,
+    bridge: Arc<Bridge>,
+    workspace: Arc<Workspace>,
     turns: Turns,
     sessions: RwLock<Weak<Sessions>>,
 }
 
 impl AcpHost {
-    /// `files`: if the client offers a file system.
-    pub fn new(client: Client, peer: Peer, files: Option<ClientFiles>) -> Self {
+    /// Uses the client's file system if it offers one.
+    pub fn new(client: Client, peer: Peer, workspace: Arc<Workspace>, dirs: Dirs) -> Self {
+        let files = || ClientFiles::new(peer.clone(), Arc::clone(&workspace));
         Self {
+            files: client.files.then(files).map(Arc::new),
             client,
             peer,
-            files: files.map(Arc::new),
+            bridge: Arc::new(Bridge::new(Arc::clone(&workspace), dirs)),
+            workspace,
             turns: Turns::default(),
             sessions: RwLock::default(),
         }
@@ -78,6 +88,37 @@ impl AcpHost {
         }
         for text in notices {
             self.notice(session, &text);
+        }
+    }
+
+    /// Brings a file's current text into the mirror. Unsaved text of the client precedes another
+    /// editor's buffer, which precedes what the client shows as saved.
+    async fn refresh(&self, session: &SessionId, file: &Located) {
+        if file.kind == FileKind::Directory {
+            return;
+        }
+        let elsewhere = self.bridge.ask(file).await;
+        let own = match &self.files {
+            Some(files) => files.unsaved(session, file).await,
+            None => None,
+        };
+        match (elsewhere, own) {
+            (Elsewhere::Open(shown), Some(own)) if shown.dirty() && own != shown.text() => {
+                let holder = shown.holder();
+                let reason = format!("it has other unsaved changes in {holder}: save one of them");
+                self.bridge.hide(file, &reason);
+            }
+            (Elsewhere::Open(shown), None) => self.bridge.show(file, shown),
+            (Elsewhere::Open(shown), Some(_)) if shown.dirty() => self.bridge.show(file, shown),
+            (Elsewhere::Unknown(reason), _) => self.bridge.hide(file, &reason),
+            (Elsewhere::Open(_) | Elsewhere::No, Some(own)) => {
+                self.bridge.release(file);
+                mirrored::show(&self.workspace, &file.uri, &own);
+            }
+            (Elsewhere::No, None) => {
+                self.bridge.release(file);
+                mirrored::close(&self.workspace, &file.uri);
+            }
         }
     }
 
@@ -142,10 +183,7 @@ impl AcpHost {
 #[async_trait]
 impl Host for AcpHost {
     fn fidelity(&self) -> Fidelity {
-        match self.files {
-            Some(_) => Fidelity::WholeFile,
-            None => Fidelity::Disk,
-        }
+        Fidelity::WholeFile
     }
 
     fn encoding(&self) -> Encoding {
@@ -157,15 +195,22 @@ impl Host for AcpHost {
     }
 
     async fn refresh_file(&self, session: &SessionId, file: &Located) {
-        if let Some(files) = &self.files {
-            files.refresh(session, file).await;
-        }
+        self.refresh(session, file).await;
     }
 
     async fn refresh_files(&self, session: &SessionId) {
-        if let Some(files) = &self.files {
-            files.look_again(session).await;
+        let mirrored = self.workspace.documents().into_iter().take(TOGETHER);
+        let mut files: Vec<Located> = mirrored
+            .filter_map(|document| document.uri.path())
+            .map(|path| beneath::locate_path(&self.workspace, &path))
+            .collect();
+        for file in self.bridge.files().await {
+            if !files.iter().any(|known| known.path == file.path) {
+                files.push(file);
+            }
         }
+        let reads = files.iter().map(|file| self.refresh(session, file));
+        futures_util::future::join_all(reads).await;
     }
 
     fn takes(&self, file: &Located) -> bool {
@@ -173,7 +218,10 @@ impl Host for AcpHost {
     }
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        let document = self.workspace.document(&edit.uri);
+        let bridged = document.is_some_and(|document| self.bridge.has(&document.key));
         match &self.files {
+            _ if bridged => Box::pin(Arc::clone(&self.bridge).apply(edit)),
             Some(files) => Box::pin(Arc::clone(files).apply(edit)),
             None => Box::pin(std::future::ready(EditAnswer::Gone {
                 reason: "the client has no file system".to_owned(),

@@ -2,12 +2,14 @@
 //! frame, completed by `initialize`.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
+use super::bridge::Bridge;
 use super::capabilities::Client;
 use super::ext::{ClientChange, DiagnosticsChange};
 use super::from_proto;
@@ -20,6 +22,7 @@ use crate::host::Host;
 use crate::provider::recording::Recording;
 use crate::rpc::Peer;
 use crate::session::{Leaving, Sessions};
+use crate::workspace::peers::Peers;
 use crate::workspace::{Encoding, Workspace};
 
 /// The LSP door of a process.
@@ -41,6 +44,7 @@ struct Open {
     client: Arc<Client>,
     host: Arc<ClientHost>,
     sessions: Arc<Sessions>,
+    bridge: Arc<Bridge>,
 }
 
 impl Door {
@@ -98,14 +102,17 @@ impl Door {
         host.transcripts().connect(&sessions, weak);
         host.transcripts().set_folder(chat_folder);
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
+        let bridge = Bridge::new(Arc::clone(&host), Arc::clone(&sessions));
         tasks::spawn(publish_open_documents(
             Arc::clone(&self.workspace),
             client.name.clone().unwrap_or_default(),
+            Arc::clone(&bridge),
         ));
         Open {
             client,
             host,
             sessions,
+            bridge,
         }
     }
 
@@ -193,6 +200,7 @@ impl Door {
     /// Stops all turns and flushes the logs.
     pub async fn end(&self, leaving: Leaving, limit: Duration) {
         if let Some(open) = self.open.get() {
+            open.bridge.end().await;
             open.sessions.shutdown(leaving, limit).await;
             open.host.transcripts().end().await;
         }
@@ -206,19 +214,24 @@ impl Door {
 const BURST: Duration = Duration::from_millis(50);
 
 /// Publishes to other processes what is open here, as long as this process lives.
-async fn publish_open_documents(workspace: Arc<Workspace>, editor: String) {
-    let mut published = Vec::new();
+async fn publish_open_documents(workspace: Arc<Workspace>, editor: String, bridge: Arc<Bridge>) {
+    let mut published = (Vec::new(), Vec::new());
     loop {
         workspace.touched().await;
         tokio::time::sleep(BURST).await;
+        let roots: Vec<PathBuf> = match bridge.listen() {
+            true => workspace.roots().into_iter().map(|it| it.path).collect(),
+            false => Vec::new(),
+        };
         let listing = {
             let (workspace, editor, before) =
                 (Arc::clone(&workspace), editor.clone(), published.clone());
             tasks::blocking(move || {
-                let listed = workspace.listed();
+                let listed = (roots, workspace.listed());
                 let news = workspace.peers().filter(|_| listed != before);
-                let outcome = news.map_or(Ok(()), |peers| peers.publish(&editor, listed.clone()));
-                outcome.map(|()| listed)
+                let (roots, documents) = listed.clone();
+                let publish = |peers: &Peers| peers.publish(&editor, roots, documents);
+                news.map_or(Ok(()), publish).map(|()| listed)
             })
         };
         match listing.await {

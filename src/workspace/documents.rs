@@ -207,7 +207,8 @@ impl Workspace {
         state.keys.insert(uri.clone(), key.clone());
         if !state.mirrors.contains_key(&key) {
             let at = state.revisions.next();
-            let mirror = Mirror::unopened(uri.clone(), key.clone(), at);
+            let why = "it changed without being opened";
+            let mirror = Mirror::unopened(uri.clone(), key.clone(), at, why);
             state.mirrors.insert(key.clone(), mirror);
         }
         if let Some((mirror, next)) = state.mirror(&key) {
@@ -225,6 +226,18 @@ impl Workspace {
         if let Some((mirror, _)) = state.mirror(&key) {
             mirror.lose(reason);
         }
+        state.signal(&key);
+    }
+
+    /// The document is open, and its text cannot be known: it is neither read nor edited until its
+    /// full text arrives.
+    pub fn hide(&self, uri: &Uri, reason: &str) {
+        let key = self.key(uri);
+        let mut state = self.state.lock();
+        state.keys.insert(uri.clone(), key.clone());
+        let at = state.revisions.next();
+        let mirror = Mirror::unopened(uri.clone(), key.clone(), at, reason);
+        state.mirrors.insert(key.clone(), mirror);
         state.signal(&key);
     }
 

@@ -83,12 +83,12 @@ impl Mirror {
         }
     }
 
-    /// A document that changed without being opened: only its name is known.
-    pub fn unopened(uri: Uri, key: String, at: Revision) -> Self {
+    /// A document of which only the name is known.
+    pub fn unopened(uri: Uri, key: String, at: Revision, reason: &str) -> Self {
         let mut mirror = Self::open(uri, key, "", i32::MIN, "", at);
         mirror.opened_as.clear();
         mirror.document.opened = false;
-        mirror.lose("it changed without being opened");
+        mirror.lose(reason);
         mirror
     }
 

@@ -1,6 +1,9 @@
 //! The registry of processes: each lists the documents that its editor has open, so that no other
-//! process writes such a file behind that editor's back. One file per process, replaced as a
-//! whole, with mode 0600 in a folder with mode 0700. Files of dead processes are removed.
+//! process writes such a file behind that editor's back, and the roots below which other processes
+//! may read and edit these documents through its socket. One file and one socket per process, with
+//! mode 0600 in a folder with mode 0700. Those of dead processes are removed.
+
+mod socket;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +13,8 @@ use super::Document;
 use super::leftovers::{Leftovers, lives};
 use crate::env::write_private;
 use crate::process;
+
+pub use socket::Listener;
 
 /// This process's place in the registry.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ pub struct Card {
     pub started: Option<u64>,
     pub editor: String,
     pub documents: Vec<OpenDocument>,
+    /// The folders (canonical) of the documents that its socket serves; empty without a socket.
+    pub roots: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +64,11 @@ impl Card {
         };
         format!("{editor} (its Interline is process {})", self.process)
     }
+
+    /// Whether it lists the document with this key as open.
+    pub fn lists(&self, key: &str) -> bool {
+        self.documents.iter().any(|document| document.key == key)
+    }
 }
 
 impl Peers {
@@ -74,10 +86,15 @@ impl Peers {
         &self.leftovers
     }
 
-    /// Replaces this process's card; without documents it is removed.
-    pub fn publish(&self, editor: &str, documents: Vec<OpenDocument>) -> std::io::Result<()> {
+    /// Replaces this process's card; without documents it is removed. `roots`: as in [`Card`].
+    pub fn publish(
+        &self,
+        editor: &str,
+        roots: Vec<PathBuf>,
+        documents: Vec<OpenDocument>,
+    ) -> std::io::Result<()> {
         if documents.is_empty() {
-            self.leave();
+            let _ = std::fs::remove_file(self.file(self.process));
             return Ok(());
         }
         let card = Card {
@@ -85,20 +102,25 @@ impl Peers {
             started: process::start_time(self.process),
             editor: editor.to_owned(),
             documents,
+            roots,
         };
         write_private(&self.file(self.process), [&*serde_json::to_vec(&card)?])
     }
 
-    /// Removes this process's card.
+    /// Removes this process's card and socket.
     pub fn leave(&self) {
-        let _ = std::fs::remove_file(self.file(self.process));
+        self.remove(self.process);
+    }
+
+    fn remove(&self, process: i32) {
+        for file in [self.file(process), self.socket(process)] {
+            let _ = std::fs::remove_file(file);
+        }
     }
 
     /// Another process whose editor has the document open.
     pub fn holder(&self, key: &str) -> Option<Card> {
-        self.others()
-            .into_iter()
-            .find(|card| card.documents.iter().any(|document| document.key == key))
+        self.others().into_iter().find(|card| card.lists(key))
     }
 
     /// The cards of the other running processes.
@@ -118,7 +140,7 @@ impl Peers {
                 let card: Card = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
                 let lives = lives(process, card.started);
                 if !lives {
-                    let _ = std::fs::remove_file(&path);
+                    self.remove(process);
                 }
                 lives.then_some(card)
             })

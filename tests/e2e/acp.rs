@@ -2,6 +2,7 @@
 //! schema.
 
 mod accounts;
+mod bridge;
 mod choices;
 pub mod client;
 mod forms;

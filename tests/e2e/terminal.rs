@@ -139,6 +139,16 @@ fn run_shows_a_plan_as_a_list_and_how_it_is_carried_out() {
     );
 }
 
+/// How many processes list open documents.
+fn cards(stage: &Stage) -> usize {
+    let folder = std::fs::read_dir(stage.folder("run").join("interline/open"));
+    let files = folder.into_iter().flatten().flatten();
+    let names = files.map(|file| file.path());
+    names
+        .filter(|name| name.extension().is_some_and(|it| it == "json"))
+        .count()
+}
+
 /// Two processes on one root: no other process writes a file that an editor has open.
 #[test]
 fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
@@ -148,9 +158,7 @@ fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
     });
     let stage = Stage::new("//- /a.txt\none\ntwo\n");
     let mut editor = stage.editor(&model);
-    let listed = || {
-        std::fs::read_dir(stage.folder("run").join("interline/open")).map_or(0, |all| all.count())
-    };
+    let listed = || cards(&stage);
     let wait_for = |count: usize| {
         let deadline = Instant::now() + LIMIT;
         while listed() != count {

@@ -1,7 +1,7 @@
 //! When a client's text is trusted over the disk's.
 
 use super::*;
-use crate::workspace::Root;
+use crate::workspace::{Root, Uri};
 
 struct Desk {
     files: ClientFiles,

@@ -124,6 +124,11 @@ impl Landed {
     pub fn is_empty(&self) -> bool {
         self.added == 0 && self.removed == 0
     }
+
+    /// The text that the edit met.
+    pub fn before(&self) -> String {
+        String::from(&self.sent.before)
+    }
 }
 
 impl EditJob {

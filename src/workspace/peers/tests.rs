@@ -15,6 +15,7 @@ fn other(peers: &Peers, process: i32, started: Option<u64>, key: &str) {
         started,
         editor: "Kate 25".to_owned(),
         documents: vec![document(key)],
+        roots: Vec::new(),
     };
     crate::env::private_folder(&peers.folder).unwrap();
     std::fs::write(peers.file(process), serde_json::to_vec(&card).unwrap()).unwrap();
@@ -29,12 +30,14 @@ fn a_process_is_no_peer_of_itself_and_leaves_without_a_trace() {
     let dir = tempfile::tempdir().unwrap();
     let peers = Peers::new(dir.path());
     assert!(peers.holder("/w/a").is_none());
-    peers.publish("Kate 25", vec![document("/w/a")]).unwrap();
+    peers
+        .publish("Kate 25", Vec::new(), vec![document("/w/a")])
+        .unwrap();
     assert!(peers.holder("/w/a").is_none());
     let own: Card =
         serde_json::from_slice(&std::fs::read(peers.file(peers.process)).unwrap()).unwrap();
     assert_eq!(own.documents, [document("/w/a")]);
-    peers.publish("Kate 25", Vec::new()).unwrap();
+    peers.publish("Kate 25", Vec::new(), Vec::new()).unwrap();
     assert_eq!(std::fs::read_dir(&peers.folder).unwrap().count(), 0);
 }
 
@@ -43,7 +46,9 @@ fn others_cannot_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let peers = Peers::new(&dir.path().join("run"));
-    peers.publish("Kate 25", vec![document("/w/a")]).unwrap();
+    peers
+        .publish("Kate 25", Vec::new(), vec![document("/w/a")])
+        .unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&peers.folder), 0o700);
     assert_eq!(mode(&peers.file(peers.process)), 0o600);

@@ -155,6 +155,17 @@ impl Client {
         }
     }
 
+    /// Handles one message or waits a moment; the stop reason of prompt `id` if it has ended. For
+    /// stories in which an editor works at the same time.
+    pub fn poll(&mut self, id: i64) -> Option<String> {
+        if let Some(message) = self.process.receive(Duration::from_millis(10)) {
+            self.take(message);
+        }
+        let answer = self.answers.remove(&id)?;
+        let reason = &answer["result"]["stopReason"];
+        Some(reason.as_str().expect("a reason").to_owned())
+    }
+
     pub fn until(&mut self, done: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + LIMIT;
         while !done(self) {
