@@ -1,11 +1,19 @@
-//! `interline login`: the providers, and storing a provider's key.
+//! `interline login`: the providers, and testing and storing a provider's key.
+
+use std::time::Duration;
 
 use crate::config::Config;
 use crate::config::ProviderConfig;
-use crate::config::load::ClientSettings;
+use crate::config::load::{ClientSettings, load};
 use crate::env::Env;
 use crate::provider::keys::Keys;
+use crate::session::Sessions;
+use crate::session::api::KeyOutcome;
 use crate::terminal;
+use crate::workspace::Workspace;
+
+/// How long a provider may take to accept or refuse a key.
+const TESTING: Duration = Duration::from_secs(10);
 
 /// Where a provider's keys are made.
 const PAGES: [(&str, &str); 4] = [
@@ -17,7 +25,7 @@ const PAGES: [(&str, &str); 4] = [
 
 /// Asks for a provider's key and stores it; without a provider, lists them.
 pub fn login(env: &Env, provider: Option<&str>) -> anyhow::Result<i32> {
-    let config = crate::config::load::load(env, &ClientSettings::default()).config;
+    let config = load(env, &ClientSettings::default()).config;
     let mut known: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
     let own = config.providers.keys().map(String::as_str);
     known.extend(own.filter(|name| !PAGES.iter().any(|(known, _)| known == name)));
@@ -40,12 +48,42 @@ pub fn login(env: &Env, provider: Option<&str>) -> anyhow::Result<i32> {
         !secret.is_empty(),
         "no key was entered, so nothing was stored"
     );
+    let untested = untested(env, provider, secret)?;
     let path = crate::provider::keys::login(env, provider, secret)?;
-    terminal::print(&format!(
-        "Stored in {} (mode 0600). Try it: interline run \"Explain this project\"",
-        path.display()
-    ));
+    terminal::print(&format!("Stored in {} (mode 0600).", path.display()));
+    match untested {
+        Some(reason) => terminal::print(&format!("The key could not be tested: {reason}")),
+        None => terminal::print("It works. Try it: interline run \"Explain this project\""),
+    }
     Ok(0)
+}
+
+/// Asks the provider whether it accepts the key. An error if it refuses it; why that is unknown, if
+/// it is.
+fn untested(env: &Env, provider: &str, secret: &str) -> anyhow::Result<Option<String>> {
+    terminal::print("Testing the key...");
+    let sessions = Sessions::new(
+        env.clone(),
+        Workspace::new(),
+        load(env, &ClientSettings::default()),
+    );
+    let test = sessions.test_key(provider, Some(secret.to_owned()));
+    let limited = async { tokio::time::timeout(TESTING, test).await };
+    let tested = match super::runtime()?.block_on(limited) {
+        Ok(Ok(tested)) => tested,
+        Ok(Err(failure)) => return Ok(Some(failure.sentences())),
+        Err(_) => {
+            let seconds = TESTING.as_secs();
+            return Ok(Some(format!(
+                "{provider} did not answer within {seconds} s."
+            )));
+        }
+    };
+    anyhow::ensure!(
+        tested.outcome != KeyOutcome::Refused,
+        "{provider} refused the key, so it was not stored. Check it, and try again"
+    );
+    Ok(tested.error.map(|failure| failure.sentences()))
 }
 
 fn list(env: &Env, config: &Config, known: &[&str]) {
