@@ -17,6 +17,8 @@ export interface Block {
 const LONG = 2_000;
 const FENCE = /^( {0,3})(`{3,}|~{3,})\s*([^\s`]*)([^`]*)$/;
 const LIST = /^ {0,3}([-*+]|\d{1,9}[.)])(\s|$)/;
+/** An item of the outermost list, whatever follows on its line. */
+const ITEM = /^([-*+]|\d{1,9}[.)])\s+\S/;
 /** What a paragraph cannot begin with, so that it can be cut at a line's end. */
 const SPECIAL = /^ {0,3}([-*+>|#]|\d+[.)]|={2,}| {4})|\|/;
 
@@ -124,6 +126,9 @@ function textEnd(lines: string[], from: number, done: boolean): End {
       if (after === undefined || !(done || after.endsWith("\n") || after.length > 12)) continue;
       const continues = list && (/^\s{2,}/.test(after) || (LIST.test(after) && size < LONG));
       if (!continues) return { at, closed: true };
+    }
+    if (list && size > LONG && next !== undefined && ITEM.test(next)) {
+      return { at: at + 1, closed: true, joins: true };
     }
     const full = plain && size > LONG && next !== undefined && !blank(next) && !SPECIAL.test(next);
     if (full && line.endsWith("\n")) return { at: at + 1, closed: true, joins: true };

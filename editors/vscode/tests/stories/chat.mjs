@@ -84,6 +84,8 @@ story("a command shows its last lines while it runs, keeps them when it is stopp
   await chat.click(allow);
   const live = chat.locator(".tool pre.live");
   await until("the last lines", async () => await live.innerText() === "line 3\nline 4\nline 5\nline 6\nline 7");
+  // The row shows by itself that something runs.
+  same(0, await chat.locator(".working").count());
   await pictures(window, "command");
   await window.eval("await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'go'), new Uint8Array())");
   await until("how long it took", async () => /\d s$/.test(await chat.innerText(".tool[data-status='completed'] .time")));

@@ -29,7 +29,11 @@ const chord = async (window, key) => {
   await window.page.keyboard.press(`Alt+${key}`);
 };
 const cursor = (window) => window.eval("return vscode.window.activeTextEditor.selection.active.line + 1");
-const at = (window, line) => until(`the cursor in line ${line}`, async () => await cursor(window) === line);
+/** Waits for the cursor; where the extension put it, the editor has it after the next call. */
+const at = async (window, line) => {
+  await until(`the cursor in line ${line}`, async () => await cursor(window) === line);
+  await window.eval("await vscode.commands.getCommands()");
+};
 const holdsText = (window, name, text) => until(async () => `${JSON.stringify(text)}; it is ${JSON.stringify(await window.text(name))}`, async () => await window.text(name) === text);
 
 /** Waits until the status bar says how many changes there are to review. */

@@ -2,6 +2,7 @@
 // edit of an unsaved buffer, undo, cancel. Kept: pictures, and the text of the view as walk.txt.
 import fs from "node:fs";
 import path from "node:path";
+import { picture } from "../harness/pictures.mjs";
 import { same, story, until } from "../harness/runner.mjs";
 
 const cart = `"""The shopping cart."""
@@ -27,7 +28,7 @@ story("walk from a clean home: first prompt, approval, edit of an unsaved buffer
   });
   const window = await world.window(world.project({ "cart.py": cart }));
   const keep = async (name) => {
-    await window.picture(`walk-${name}`);
+    await picture(window, `walk-${name}`);
     const view = await (await window.chat()).innerText("body");
     fs.appendFileSync(path.join(world.pictures, "walk.txt"), `== ${name}\n${view}\n== cart.py\n${await window.text("cart.py")}\n`);
   };

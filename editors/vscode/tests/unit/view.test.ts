@@ -82,6 +82,21 @@ test("blocks that are final stay the same objects, and a paragraph without an en
   assert.equal(long.blocks.map(({ text }) => text).join(""), line.repeat(500));
 });
 
+test("a long list is cut between its items, numbered ones go on, and what is inside an item stays in it", () => {
+  const items = Array.from({ length: 200 }, (_, at) => `${at + 1}. item ${at} ${"word ".repeat(10)}\n   - inner\n`).join("");
+  const source = new Source();
+  for (let at = 0; at < items.length; at += 7) {
+    source.append(items.slice(at, at + 7));
+    void source.blocks;
+  }
+  source.set(items);
+  const streamed = source.blocks.map(({ text }) => text);
+  assert.deepEqual(streamed, cut(items, true).blocks.map(({ text }) => text));
+  assert.equal(streamed.join(""), items);
+  assert.ok(streamed.length > 5 && streamed.every((text) => text.length < 2_200 && /^\d+\. /.test(text)), "pieces are small, and begin with an item");
+  assert.match(render(streamed[1]!), new RegExp(`^<ol start="${/^\d+/.exec(streamed[1]!)![0]}">`));
+});
+
 test("a fence names its file beside its language, after a colon, or in a comment above the code", () => {
   const path = (fence: string, first = "const a = 1;"): string | undefined => cut(`\`\`\`${fence}\n${first}\nb();\n\`\`\`\n`, true).blocks[0]!.path;
   assert.deepEqual([path("ts src/a.ts"), path("ts:src/a.ts"), path('ts title="a.ts"'), path("ts", "// src/a.ts")], ["src/a.ts", "src/a.ts", "a.ts", "src/a.ts"]);
