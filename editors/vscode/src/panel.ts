@@ -22,7 +22,8 @@ export class Panel {
     const localResourceRoots = [this.root], { name, title } = this;
     const options = { enableScripts: true, enableFindWidget: true, localResourceRoots };
     const panel = window.createWebviewPanel(`interline.${name}`, title, where, options);
-    panel.iconPath = Uri.joinPath(this.root, "media/icon.svg");
+    const icon = (name: string): Uri => Uri.joinPath(this.root, `media/${name}.svg`);
+    panel.iconPath = { light: icon("icon"), dark: icon("icon-dark") };
     panel.onDidDispose(() => (this.panel = undefined));
     panel.webview.onDidReceiveMessage(({ kind }: FromPage) => {
       if (kind === "report") return void commands.executeCommand("interline.report");
