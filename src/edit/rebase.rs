@@ -100,8 +100,9 @@ fn word(character: Option<char>) -> bool {
     character.is_some_and(|it| it.is_alphanumeric() || it == '_')
 }
 
-/// Whether `change` inserted what the hunk inserts: an undo that came first. The same insertion has
-/// several places: ` b\n` before ` c` is `b\n ` after its space. One change may hold more than it.
+/// Whether `change` inserted what the hunk inserts, or whole lines of what it writes: an undo that
+/// came first. The same insertion has several places: ` b\n` before ` c` is `b\n ` after its space.
+/// One change may hold more than it.
 fn repeats(hunk: &Hunk, change: &Change) -> bool {
     let end = change.start + change.removed.len();
     let text = &hunk.text;
@@ -116,11 +117,13 @@ fn repeats(hunk: &Hunk, change: &Change) -> bool {
     // A difference between texts lacks the line end that stays.
     let holds = |text: &str, part: &str| telling(part) && text.contains(part.trim());
     let whole = slid.is_some_and(|it| it == *inserted || holds(inserted, &it));
+    let touches = |at| (change.start..=end).contains(&at);
     let lines = || {
-        let touches = (change.start..=end).contains(&hunk.start);
-        touches && inserted.contains('\n') && holds(text, inserted)
+        (touches(hunk.start) || touches(hunk.end))
+            && inserted.contains('\n')
+            && holds(text, inserted)
     };
-    hunk.start == hunk.end && !text.trim().is_empty() && (whole || lines())
+    !text.trim().is_empty() && (hunk.start == hunk.end && whole || lines())
 }
 
 /// The range `start..end` after `change`; `None` if the change touches it.

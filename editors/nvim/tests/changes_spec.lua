@@ -122,11 +122,11 @@ end)
 
 story("an insertion that the user made too is a conflict, wherever its text begins", function()
   local log = recorded({ "" }).log
-  local function repeats(at, inserted, change, by)
+  local function repeats(at, inserted, change, by, to)
     local document = { changes = {}, first = 0, version = 0 }
     local place = { line = change[1], character = change[2] }
     log:record(document, 1, { { range = { start = place, ["end"] = place }, text = by } })
-    return log:repeats(at, at, inserted, document.changes[1])
+    return log:repeats(at, to or at, inserted, document.changes[1])
   end
   same(true, repeats({ 1, 0 }, " b\n", { 1, 0 }, " b\n"))
   same(true, repeats({ 1, 1 }, "b\n ", { 1, 0 }, " b\n"))
@@ -137,6 +137,10 @@ story("an insertion that the user made too is a conflict, wherever its text begi
   same(true, repeats({ 1, 0 }, "line\n", { 1, 0 }, "line\nnext\n"))
   same(true, repeats({ 1, 0 }, "line\nnext\n", { 1, 0 }, "next\n"))
   same(false, repeats({ 1, 0 }, "line\nnext\n", { 1, 0 }, "next"))
+  -- Beside a replacement.
+  same(true, repeats({ 1, 0 }, "line\nnext\n", { 1, 0 }, "line\n", { 2, 0 }))
+  same(true, repeats({ 1, 0 }, "line\nnext\n", { 2, 0 }, "next\n", { 2, 0 }))
+  same(false, repeats({ 1, 0 }, "line\nnext\n", { 2, 0 }, "mine\n", { 2, 0 }))
 end)
 
 story("the text of a range is what the edit replaces", function()

@@ -141,10 +141,12 @@ function holds(text: string, part: string): boolean {
  * came first.
  */
 function repeats({ start, end }: Range, text: string, change: Change): boolean {
-  if (before(start, end) || !text.trim()) return false;
-  const touches = !before(start, change.start) && !before(change.old, start);
+  if (!text.trim()) return false;
+  const beside = (at: Position) => !before(at, change.start) && !before(change.old, at);
+  const touches = beside(start);
+  if ((touches || beside(end)) && change.text.includes("\n") && holds(text, change.text)) return true;
+  if (before(start, end)) return false;
   if (touches && holds(change.text, text)) return true;
-  if (touches && change.text.includes("\n") && holds(text, change.text)) return true;
   if (text.length !== change.text.length) return false;
   return (touches && text === change.text)
     || same(change.start, change.text, start, text) || same(start, text, change.start, change.text);

@@ -70,6 +70,12 @@ fn an_insertion_that_the_user_made_too_is_a_conflict() {
     let both = [hunk(4, 4, "line\nnext\n")];
     assert!(rebase(&both, &[change(4, "", "next\n")]).is_err());
     assert!(rebase(&both, &[change(4, "", "next")]).is_ok());
+    // A replacement that would write the line, which an undo brought back beside it.
+    let replaced = [hunk(4, 7, "line\nnext")];
+    assert!(rebase(&replaced, &[change(4, "", "line\n")]).is_err());
+    assert!(rebase(&replaced, &[change(7, "", "\nnext")]).is_err());
+    assert!(rebase(&replaced, &[change(7, "", "\nmine")]).is_ok());
+    assert!(rebase(&replaced, &[change(2, "", "line\n")]).is_ok());
     // ` b\n` before ` c` is `b\n ` after its space.
     assert!(rebase(&[hunk(5, 5, "b\n ")], &[change(4, "", " b\n")]).is_err());
     assert!(rebase(&[hunk(4, 4, " b\n")], &[change(5, "", "b\n ")]).is_err());

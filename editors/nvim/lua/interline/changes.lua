@@ -305,12 +305,18 @@ end
 --- Whether the change inserted what the edit inserts, more than that, or lines of it: an undo that
 --- came first.
 function Log:repeats(first, last, inserted, change)
-  if before(first, last) or not inserted:find("%S") then
+  if not inserted:find("%S") then
     return false
   end
-  local touches = not before(first, change.start) and not before(change.old, first)
-  local lines = change.text:find("\n") and holds(inserted, change.text)
-  if touches and (inserted == change.text or lines or holds(change.text, inserted)) then
+  local function beside(at)
+    return not before(at, change.start) and not before(change.old, at)
+  end
+  local touches = beside(first)
+  if (touches or beside(last)) and change.text:find("\n") and holds(inserted, change.text) then
+    return true
+  elseif before(first, last) then
+    return false
+  elseif touches and (inserted == change.text or holds(change.text, inserted)) then
     return true
   end
   return #inserted == #change.text

@@ -164,6 +164,9 @@ test("an insertion that the user made too is a conflict, wherever its text begin
   assert.ok(!conflicts(text, [2, 2, " b\n"], [2, 2, " d\n"]));
   assert.ok(!conflicts(text, [2, 2, "\n"], [2, 2, "\n"]));
   assert.ok(conflicts(text, [2, 2, "line\n"], [2, 2, "line\nnext\n"]));
+  assert.ok(conflicts(text, [2, 5, "line\nnext\n"], [2, 2, "line\n"]), "beside a replacement");
+  assert.ok(conflicts(text, [2, 5, "line\nnext\n"], [5, 5, "next\n"]));
+  assert.ok(!conflicts(text, [2, 5, "line\nnext\n"], [5, 5, "mine\n"]));
   assert.ok(conflicts(text, [2, 2, "line\nnext\n"], [2, 2, "next\n"]));
   assert.ok(!conflicts(text, [2, 2, "line\nnext\n"], [2, 2, "- "]));
 });
