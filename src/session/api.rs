@@ -306,6 +306,9 @@ pub struct HunkDecision {
     /// The text to put there, for `amend`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// For `amend`: the text that the list had there (`after`). Another text is a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

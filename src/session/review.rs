@@ -55,6 +55,8 @@ fn id_of(hunks: &[HunkAt]) -> String {
 }
 
 const CHANGED: &str = "the text has changed since";
+/// An amendment would replace text that the client did not show.
+const TYPED: &str = "the text has changed since: list the hunks again";
 
 /// What is left of the session's changes. Files that cannot be read have none.
 pub async fn list(from: &From, ask: &ListHunks) -> Result<Vec<ReviewedFile>, Failure> {
@@ -281,6 +283,13 @@ async fn decide_one(
         && *after != hunk.after
         && let Some(mut places) = changes.places.remove(&first)
     {
+        let seen = match &decision.listed {
+            Some(listed) => *listed == places.hunks[own].after,
+            None => !amended,
+        };
+        if !seen {
+            return Err((DecisionStatus::Conflict, TYPED.to_owned()));
+        }
         // The text changes: later decisions need the places as they are then.
         changes
             .places

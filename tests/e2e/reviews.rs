@@ -199,6 +199,35 @@ fn an_amendment_replaces_the_change_with_the_users_text() {
     assert_eq!(shown(&mut editor, "a.txt"), [row("two", "TWO", "applied")]);
 }
 
+/// INV-4: what the user typed into the place since it was listed is not replaced.
+#[test]
+fn an_amendment_of_text_that_was_not_listed_is_a_conflict() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = opened(&stage, &model);
+    editor.run("shout");
+    let hunks = list(&mut editor, json!({}));
+    let hunk = hunks
+        .iter()
+        .find(|it| it["after"] == "TWO")
+        .expect("a hunk");
+    editor.replace("a.txt", "TWO", "Two!");
+    editor.flush_all();
+    for (listed, status) in [
+        (None, "conflict"),
+        (Some("TWO"), "conflict"),
+        (Some("Two!"), "done"),
+    ] {
+        let decision = json!({ "hunkId": hunk["hunkId"], "decision": "amend", "after": "2", "listed": listed });
+        let params = json!({ "sessionId": editor.session(), "decisions": [decision] });
+        let decided = editor.request("interline/review/decide", params);
+        assert_eq!(
+            decided["results"][0]["status"], status,
+            "{listed:?}: {decided}"
+        );
+    }
+    assert_eq!(editor.text("a.txt"), CHANGED.replace("TWO", "2"));
+}
+
 #[test]
 fn the_model_hears_once_what_was_kept_changed_and_rejected() {
     let (model, stage) = (model(), Stage::new(TEXT));

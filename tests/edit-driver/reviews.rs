@@ -252,6 +252,7 @@ impl Stage {
             hunk_id: hunk.id.clone(),
             decision,
             after: None,
+            listed: Some(hunk.after.clone()),
         };
         if decision == Decision::Amend {
             let own = self.world().amends();

@@ -251,7 +251,12 @@ export interface Hunk {
 }
 export type HunkState = "kept" | "rejected" | "proposed" | "applied" | "amended" | "superseded";
 export interface DecideHunks { sessionId: SessionId; decisions: HunkDecision[] }
-export interface HunkDecision { hunkId: string; decision: Decision; after?: string | null }
+export interface HunkDecision {
+  hunkId: string;
+  decision: Decision;
+  after?: string | null;
+  listed?: string | null;
+}
 export type Decision = "keep" | "reject" | "amend";
 export interface DecidedHunks { results: DecidedHunk[]; itemId?: ItemId | null }
 export interface DecidedHunk { hunkId: string; status: DecisionStatus; reason?: string | null }

@@ -181,6 +181,7 @@ async fn decide_here(door: Arc<Door>, args: Args, decision: Decision) -> Result<
             hunk_id: hunk.id.clone(),
             decision,
             after: None,
+            listed: None,
         });
         (Some(session), decisions.collect::<Vec<_>>())
     });

@@ -444,6 +444,7 @@
 ---@field hunkId string
 ---@field decision interline.Decision
 ---@field after? string|vim.NIL The text to put there, for `amend`.
+---@field listed? string|vim.NIL
 
 ---@alias interline.Decision "keep"|"reject"|"amend"
 
