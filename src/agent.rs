@@ -4,6 +4,7 @@
 
 pub mod calls;
 pub mod compact;
+pub mod hooks;
 pub mod request;
 pub mod step;
 pub mod turn;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use calls::proposals::Proposals;
 use calls::session_overrides::Overrides;
 use calls::tool_health;
+use hooks::Hooks;
 use request::language_tools;
 
 use crate::config::Config;
@@ -391,6 +393,7 @@ pub struct SessionState {
     pub proposals: Arc<Proposals>,
     /// Ends the waits before requests are sent again.
     pub retries: Arc<RetryWaits>,
+    pub hooks: Arc<Hooks>,
 }
 
 impl SessionState {
@@ -402,13 +405,15 @@ impl SessionState {
             background: Arc::default(),
             proposals: Arc::default(),
             retries: Arc::default(),
+            hooks: Arc::default(),
         }
     }
 
-    /// The state of a sub-agent: its waits end with those of its parent.
+    /// The state of a sub-agent: its waits end with those of its parent, and it has its hooks.
     pub fn of_child(&self, settings: Settings) -> Self {
         Self {
             retries: self.retries.clone(),
+            hooks: self.hooks.clone(),
             ..Self::new(settings, Conversation::default())
         }
     }

@@ -9,6 +9,7 @@ pub mod etcode;
 mod file_cache;
 pub mod front;
 pub mod git;
+pub mod hooks;
 pub mod instructions;
 pub mod memory;
 pub mod persona;

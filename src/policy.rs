@@ -139,6 +139,8 @@ pub enum Reason {
     Mcp,
     /// One that the user's settings allow without asking.
     McpAllowed,
+    /// A hook asks for the user's approval.
+    Hook,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +204,15 @@ pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
         Fact::Setting { lasting } => *lasting,
         _ => false,
     })
+}
+
+/// The decision on a call about which a hook asks the user, each time.
+pub fn asked_by_hook(decision: Decision) -> Decision {
+    match decision {
+        Decision::Allow(_) => ask(Reason::Hook),
+        Decision::Ask { reason, .. } => ask(reason),
+        deny @ Decision::Deny(_) => deny,
+    }
 }
 
 fn strictest(first: Decision, second: Decision) -> Decision {

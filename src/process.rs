@@ -8,6 +8,7 @@ pub mod environment;
 mod folder;
 pub mod kept_output;
 pub mod pipe_command;
+pub mod script;
 pub mod server;
 mod spill;
 mod tree;

@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod client_tools;
+mod hooked;
 mod late_tools;
 pub mod proposals;
 mod reviewed_first;
@@ -242,6 +243,14 @@ impl Running<'_> {
             self.reject(shown, messages::denied(&cx.shared.texts, reason));
             return None;
         }
+        let decision = match hooked::before(cx, &mut shown, &prepared, &mut self.done).await {
+            Ok(true) => policy::asked_by_hook(decision),
+            Ok(false) => decision,
+            Err(refused) => {
+                self.reject(shown, refused);
+                return None;
+            }
+        };
         Some(Judged {
             shown,
             prepared,
@@ -296,7 +305,7 @@ impl Running<'_> {
     /// Waits for the running calls.
     async fn settle(&mut self, running: Vec<(ShownCall<'_>, Task)>) {
         for (shown, task) in running {
-            self.conclude(shown, joined(task.await));
+            self.conclude(shown, joined(task.await)).await;
         }
     }
 
@@ -368,17 +377,18 @@ impl Running<'_> {
         if let (Ok(output), false) = (&mut outcome, note.is_empty()) {
             output.text = format!("{note}\n{}", output.text);
         }
-        self.conclude(shown, outcome);
+        self.conclude(shown, outcome).await;
     }
 
-    fn conclude(&mut self, mut shown: ShownCall<'_>, outcome: Outcome) {
-        let output = match outcome {
+    async fn conclude(&mut self, mut shown: ShownCall<'_>, outcome: Outcome) {
+        let mut output = match outcome {
             Ok(output) => output,
             Err(error) => return self.fail(shown, error),
         };
         if output.closing.is_some() {
-            self.done.closing = output.closing;
+            self.done.closing = output.closing.take();
         }
+        hooked::after(self.cx, &mut shown, &output, &mut self.done).await;
         shown.item.truncated = output.truncated;
         shown.item.files = output.files;
         shown.item.diff = output.diff.or(shown.item.diff);
@@ -430,7 +440,11 @@ impl Running<'_> {
         status: ToolStatus,
         text: &str,
     ) -> &mut Finished {
-        let text = self.cx.shared.env.secrets().clean(text).into_owned();
+        let mut text = self.cx.shared.env.secrets().clean(text).into_owned();
+        for added in shown.added.drain(..) {
+            text.push('\n');
+            text.push_str(&self.cx.shared.env.secrets().clean(&added));
+        }
         let (output, was_cut) = cut(&text);
         shown.item.output = Some(fence::prose(&output));
         shown.item.truncated |= was_cut;
@@ -508,6 +522,9 @@ fn end_command_rules(cx: &TurnEnv) {
 /// Starts a prepared call on its own task, so that a panic fails only this call (INV-12).
 fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Prepared, policy: Policy) -> Task {
     let context = tool_context(cx, &call.item, policy);
+    if call.name == "ask_user" {
+        cx.notify_hooks("elicitation_dialog", "The agent has a question.".to_owned());
+    }
     tasks::spawn(async move { prepared.run(&context).await })
 }
 
@@ -548,6 +565,10 @@ struct ShownCall<'c> {
     call: &'c Call,
     item: ToolItem,
     touched: Vec<Touched>,
+    /// The call as hooks get it; `Null` if there are none.
+    hooked: Value,
+    /// Texts of hooks for the model.
+    added: Vec<String>,
 }
 
 impl<'c> ShownCall<'c> {
@@ -567,6 +588,8 @@ impl<'c> ShownCall<'c> {
                 ..ToolItem::new(item, name, ToolStatus::Pending)
             },
             touched: Vec::new(),
+            hooked: Value::Null,
+            added: Vec::new(),
         }
     }
 

@@ -152,6 +152,9 @@ pub fn base(baseline: &Baseline) -> u64 {
 
 /// Compacts the conversation. Also returns the usage.
 pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
+    if let Some(why) = refused_by_hooks(cx, &ask).await {
+        return (Outcome::Failed(why), Spent::default());
+    }
     let before = cx.with_conversation(|it| it.clone());
     let size = Size::of(&before);
     let mut item = CompactionItem {
@@ -181,6 +184,7 @@ pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
             cx.recorder
                 .record(Entry::Compaction(Box::new(compaction.clone())));
             cx.with_conversation(|it| it.compact(compaction));
+            cx.compacted_hooks().await;
             Outcome::Shortened { prompt, reported }
         }
         Err(Stop::Cancelled) => {
@@ -195,6 +199,26 @@ pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
     };
     cx.sink.emit(Event::Compaction(item));
     (outcome, spent)
+}
+
+/// Why hooks refuse the compaction; the user is notified.
+async fn refused_by_hooks(cx: &TurnEnv, ask: &Ask<'_>) -> Option<String> {
+    let trigger = if ask.why == Why::Request {
+        "manual"
+    } else {
+        "auto"
+    };
+    let outcome = cx.compact_hooks(trigger, ask.focus).await;
+    let mut reasons = outcome.refused;
+    reasons.extend(outcome.ends_turn);
+    if reasons.is_empty() {
+        return None;
+    }
+    let why = format!("A hook refused it: {}", fence::line(&reasons.join(" ")));
+    if ask.why != Why::Request {
+        cx.notice(format!("The conversation was not compacted. {why}"));
+    }
+    Some(why)
 }
 
 struct Work<'a> {

@@ -6,6 +6,7 @@ mod adopt_draft;
 mod between_steps;
 mod budget;
 mod context_window;
+mod hooked;
 mod problems;
 pub mod save_after;
 mod state;
@@ -47,6 +48,9 @@ pub async fn run(
         item_id: cx.shared.env.id("item").into(),
         input: input.clone(),
     });
+    if let Some(failure) = turn.opening_hooks(&input).await {
+        return turn.fail(failure);
+    }
     cx.with_conversation(|it| it.note_skills(&input));
     if let Space::Failed(failure) = turn.compact_between_turns(&input).await {
         return turn.fail(failure);
@@ -104,6 +108,7 @@ impl Turn<'_> {
         let news = background_results::ended_notices(&cx.state.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         context.news = news;
+        context.news.extend(cx.state.hooks.take_pending());
         context.servers_known = true;
         let (facts, draft, recent) =
             off_thread(move || context.draft()).await.ok_or_else(|| {
@@ -304,6 +309,9 @@ impl Turn<'_> {
             _ => {
                 if !spoke {
                     self.report_empty_answer(stop);
+                }
+                if self.continued_by_hooks().await {
+                    return None;
                 }
                 self.report_plan();
                 // Nobody continues a sub-agent's conversation.

@@ -90,6 +90,23 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
     lines
 }
 
+/// The hooks of the current folder, and why others do not run.
+fn hooks(env: &Env) -> Vec<String> {
+    use crate::knowledge::hooks::find;
+    use crate::prompt::fence::line;
+    let Ok(folder) = std::env::current_dir().and_then(std::fs::canonicalize) else {
+        return Vec::new();
+    };
+    let store = crate::knowledge::trust::TrustStore::new(env);
+    let workspace = terminal::workspace_of(&folder);
+    let found = find(&workspace, env, &store, &folder, || store.folder(&folder));
+    let rows = found.hooks.iter().map(|hook| line(&hook.line()));
+    let problems = crate::agent::hooks::problems(&found);
+    rows.chain(problems)
+        .map(|row| format!("hook     {row}"))
+        .collect()
+}
+
 /// The names given to agents, and the variables stored for commands.
 fn kept(env: &Env) -> Vec<String> {
     use crate::prompt::fence::name;
@@ -176,6 +193,7 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
         lines.push(format!("active   {active}"));
     }
     lines.extend(agents(env, &loaded.config));
+    lines.extend(hooks(env));
     lines.extend(kept(env));
     lines.extend(servers(env, &loaded.config));
     lines.extend(super::languages::lines(env, &loaded.config));

@@ -26,6 +26,7 @@ const FILES: usize = 500;
 pub enum Kind {
     Settings,
     Servers,
+    Hooks,
     Agent,
     Prompt,
     SystemPrompt,
@@ -38,6 +39,7 @@ impl Kind {
         match self {
             Kind::Settings => "settings",
             Kind::Servers => "servers",
+            Kind::Hooks => "hooks",
             Kind::Agent => "agent",
             Kind::Prompt => "prompt",
             Kind::SystemPrompt => "system prompt",
@@ -57,9 +59,14 @@ enum Location {
     Named(&'static str, &'static str),
 }
 
-const LOCATIONS: [(Location, Kind); 9] = [
+/// The files of a workspace that may have hooks.
+pub const HOOK_FILES: [&str; 2] = [".interline/hooks.json", ".claude/settings.json"];
+
+const LOCATIONS: [(Location, Kind); 11] = [
     (Location::File(".interline/config.toml"), Kind::Settings),
     (Location::File(".mcp.json"), Kind::Servers),
+    (Location::File(HOOK_FILES[0]), Kind::Hooks),
+    (Location::File(HOOK_FILES[1]), Kind::Hooks),
     (Location::Markdown(".interline/agents"), Kind::Agent),
     (Location::Markdown(".claude/agents"), Kind::Agent),
     (Location::All(".interline/prompts"), Kind::Prompt),
@@ -142,6 +149,8 @@ fn listed(
             }
             match read(workspace, &root, &path) {
                 Ok(None) => {}
+                // Another program's settings without hooks control nothing here.
+                Ok(Some(text)) if *kind == Kind::Hooks && !has_hooks(&text.text) => {}
                 Ok(Some(text)) => out.files.push(active(store, shown, *kind, &text)),
                 Err(reason) => out.problems.push((shown, reason)),
             }
@@ -261,6 +270,12 @@ pub fn read_disk(path: &Path) -> Result<Text, String> {
         text,
         path,
     })
+}
+
+/// The text has hooks; one that is not JSON may be meant to.
+pub fn has_hooks(text: &str) -> bool {
+    let value = serde_json::from_str::<serde_json::Value>(text);
+    !value.is_ok_and(|value| value.get("hooks").is_none())
 }
 
 fn too_large(bytes: u64) -> String {

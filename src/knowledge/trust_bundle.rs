@@ -1,5 +1,5 @@
 //! Files that the user trusts together with an active file: the workspace's programs that its
-//! servers start, and the files beside a SKILL.md. One digest covers all of them; a different
+//! servers start and its hooks name, and the files beside a SKILL.md. One digest covers all of them; a different
 //! digest ends the trust. Reads are bounded; nothing is run.
 
 use std::collections::BTreeSet;
@@ -55,9 +55,54 @@ pub fn files(path: &Path, text: &str) -> BTreeSet<PathBuf> {
             let root = path.parent().and_then(Path::parent);
             programs(root, &servers, &mut found);
         }
+        Some("hooks.json" | "settings.json") => {
+            let root = path.parent().and_then(Path::parent);
+            found = root.map_or(found, |root| named_by_hooks(root, text));
+        }
         _ => {}
     }
     found
+}
+
+/// The files below `root` that the commands of hooks name, canonical.
+pub fn named_by_hooks(root: &Path, text: &str) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let Ok(root) = std::fs::canonicalize(root) else {
+        return found;
+    };
+    let hooks = serde_json::from_str(text).unwrap_or(Value::Null);
+    let mut commands = Vec::new();
+    collect_commands(&hooks["hooks"], &mut commands);
+    let ends = |c: char| c.is_whitespace() || "\"'`;&|()<>=".contains(c);
+    for command in commands {
+        let command = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"]
+            .iter()
+            .fold(command.to_owned(), |it, name| {
+                it.replace(name, &root.to_string_lossy())
+            });
+        // A quote may end directly before the rest of a path.
+        let joined = command.replace(['"', '\''], "");
+        let words = command.split(ends).chain(joined.split(ends));
+        for word in words.filter(|word| !word.is_empty()) {
+            let path = std::fs::canonicalize(root.join(word));
+            found.extend(
+                path.ok()
+                    .filter(|path| path.starts_with(&root) && path.is_file()),
+            );
+        }
+    }
+    found
+}
+
+fn collect_commands<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|it| collect_commands(it, out)),
+        Value::Object(fields) => {
+            out.extend(fields.get("command").and_then(Value::as_str));
+            fields.values().for_each(|it| collect_commands(it, out));
+        }
+        _ => {}
+    }
 }
 
 /// Every file below a skill's folder except its SKILL.md; links are not followed.

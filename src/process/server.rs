@@ -8,7 +8,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
@@ -28,7 +28,7 @@ pub struct Spec {
 }
 
 /// How long to wait for a process that survives SIGKILL.
-const LIMIT: Duration = Duration::from_millis(2_800);
+pub(super) const LIMIT: Duration = Duration::from_millis(2_800);
 
 /// Time between SIGTERM and SIGKILL. Short, because a closing editor does not wait long.
 const GRACE: Duration = Duration::from_millis(400);
@@ -93,9 +93,14 @@ pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
 }
 
 impl Server {
+    /// Waits for its end. Cancel safe.
+    pub(super) async fn wait(&mut self) -> Result<ExitStatus> {
+        self.child.wait().await
+    }
+
     /// Waits for its end and describes it. Cancel safe.
     pub async fn ended(&mut self) -> String {
-        match self.child.wait().await {
+        match self.wait().await {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => format!("it ended with exit code {code}"),
                 (None, signal) => format!("it was ended by signal {}", signal.unwrap_or(0)),

@@ -4,6 +4,7 @@
 mod client_turn_ids;
 mod compact;
 mod failures;
+mod hooked;
 mod model;
 mod offers;
 mod overrides;
@@ -242,6 +243,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
             log.sync();
             log.release();
         }
+        actor.end_hooks().await;
         if let Some((_, closed)) = actor.closing.take() {
             let _ = closed.send(());
         }

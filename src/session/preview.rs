@@ -22,12 +22,14 @@ use crate::agent::request::context::RequestContext;
 use crate::agent::request::draft;
 use crate::agent::request::mcp_tools::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
+use crate::conversation::input::Slot;
 use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{EditorContext, EpochId, Failure, Input};
 use crate::edit::Seen;
 use crate::env::tasks;
+use crate::knowledge::hooks::{self, Author, Found};
 use crate::prompt::facts::Detail;
-use crate::prompt::{Facts, Layout, SegmentRow, fence};
+use crate::prompt::{Facts, Layout, SegmentRow, Trust, fence};
 use crate::workspace::Encoding;
 
 /// Most problems that a preview lists.
@@ -111,8 +113,9 @@ fn preview(
     for row in rows.iter_mut().filter(|row| !wants_text(text, &row.id)) {
         row.text = None;
     }
+    rows.extend(hook_rows(&context.hooks));
     Ok(PromptPreview {
-        problems: problems(&facts),
+        problems: problems(&facts, &context.hooks),
         segments: rows,
         system: joined(draft.baseline.system.iter().map(|block| &block.text)),
         tail: joined(draft.tail.iter().map(|part| &part.text)),
@@ -182,8 +185,12 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<RequestContext, Failure> 
     let (providers, settings) = (&from.shared.providers, &from.settings);
     let model = own.model(providers, &settings.config, settings.mode)?;
     let model = model.thinking(settings.effort());
+    let (shared, cwd) = (&from.shared, &from.cwd);
+    let trusted = || shared.trusted(cwd);
+    let found = hooks::find(&shared.workspace, &shared.env, &shared.trust, cwd, trusted);
     Ok(RequestContext {
         epoch: EpochId::from("preview"),
+        hooks: Arc::new(found),
         session: ask.session_id,
         shared: from.shared,
         settings: Arc::new(from.settings),
@@ -204,13 +211,39 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<RequestContext, Failure> 
 }
 
 /// Sources that were ignored; names are untrusted text.
-fn problems(facts: &Facts) -> Vec<PreviewProblem> {
+fn problems(facts: &Facts, hooks: &Found) -> Vec<PreviewProblem> {
     let problems = facts.problems.iter().take(PROBLEMS);
     let problems = problems.map(|(source, reason)| PreviewProblem {
         source: fence::name(source),
         reason: fence::line(reason),
     });
-    problems.collect()
+    let of_hooks = crate::agent::hooks::problems(hooks).into_iter();
+    let of_hooks = of_hooks.map(|reason| PreviewProblem {
+        source: "hooks".to_owned(),
+        reason,
+    });
+    problems.chain(of_hooks).collect()
+}
+
+/// A row for each hook: it runs beside the prompt and is no part of it.
+fn hook_rows(hooks: &Found) -> impl Iterator<Item = SegmentRow> {
+    hooks.hooks.iter().map(|hook| SegmentRow {
+        id: "hook".to_owned(),
+        title: format!("Hook {}", hook.event.as_str()),
+        layer: match hook.author {
+            Author::User => "user".to_owned(),
+            Author::Workspace => "workspace".to_owned(),
+        },
+        source: fence::name(&hook.source),
+        slot: Slot::System,
+        trust: Trust::User,
+        included: false,
+        reason: fence::line(&hook.line()),
+        bytes: 0,
+        tokens: 0,
+        hash: String::new(),
+        text: None,
+    })
 }
 
 fn epoch(draft: &draft::Draft) -> PreviewEpoch {

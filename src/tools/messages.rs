@@ -38,6 +38,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::SecretInAddress
         | Reason::Mcp
         | Reason::McpAllowed
+        | Reason::Hook
         | Reason::Command => "results/denied.md",
     };
     texts.render(name, &[])
@@ -128,6 +129,7 @@ pub fn explain(reason: Reason) -> &'static str {
         }
         Reason::McpAllowed => "Your settings allow this MCP server's tool without asking.",
         Reason::Confined => "The session's agent is confined to one folder.",
+        Reason::Hook => "A hook asks for your approval.",
         Reason::OnDisk => {
             "Your editor does not create files on request, so this one is created on disk."
         }

@@ -24,6 +24,7 @@ mod gemini;
 mod guards;
 mod hazards;
 mod hierarchy;
+mod hooks;
 mod hostile_files;
 mod language_servers;
 mod languages;

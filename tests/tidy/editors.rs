@@ -1,12 +1,23 @@
-//! docs/editors.md names a test for each habit of an editor: each of them is there.
+//! docs/editors.md names a test for each habit of an editor, docs/security.md for each claim: each
+//! of them is there.
 
 use crate::{files, report};
 
 #[test]
 fn every_test_that_the_page_of_editors_names_exists() {
+    names_tests("docs/editors.md", &["| habit"]);
+}
+
+#[test]
+fn every_test_that_the_page_of_security_names_exists() {
+    names_tests("docs/security.md", &["| attack"]);
+}
+
+/// Each row of the page's tables names tests in its last column, and they exist.
+fn names_tests(name: &str, heads: &[&str]) {
     let files = files();
-    let page = files.iter().find(|file| file.name == "docs/editors.md");
-    let page = &page.expect("docs/editors.md").text;
+    let page = files.iter().find(|file| file.name == name);
+    let page = &page.expect(name).text;
     let tests: Vec<&str> = files
         .iter()
         .filter(|file| file.is_test())
@@ -15,7 +26,7 @@ fn every_test_that_the_page_of_editors_names_exists() {
     let mut wrong = Vec::new();
     let rows = page
         .lines()
-        .filter(|line| line.starts_with("| ") && !line.starts_with("| habit"));
+        .filter(|line| line.starts_with("| ") && !heads.iter().any(|it| line.starts_with(it)));
     for row in rows {
         let last = row
             .trim_end_matches('|')
@@ -33,5 +44,5 @@ fn every_test_that_the_page_of_editors_names_exists() {
             }
         }
     }
-    report("docs/editors.md", wrong);
+    report(name, wrong);
 }

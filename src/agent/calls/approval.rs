@@ -46,6 +46,10 @@ pub async fn ask(
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
     };
+    cx.notify_hooks(
+        "permission_prompt",
+        format!("Approval needed: {}", request.title),
+    );
     let answer = tokio::select! {
         answer = cx.host.approve(request) => answer,
         () = cx.cancel.cancelled() => return Verdict::Cancelled,

@@ -7,6 +7,7 @@ use super::mcp_tools::Picked;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::{EditorContext, EpochId, Input, Segment, SessionId};
 use crate::edit::Seen;
+use crate::knowledge::hooks::Found;
 use crate::prompt::Layout;
 use crate::provider::Model;
 use crate::workspace::Encoding;
@@ -32,6 +33,8 @@ pub struct RequestContext {
     /// Results for the parts that MCP servers provide.
     pub picked: Picked,
     pub epoch: EpochId,
+    /// The hooks that apply.
+    pub hooks: Arc<Found>,
     /// The parent session.
     pub parent: Option<SessionId>,
     /// The session whose own memories apply.

@@ -76,6 +76,8 @@ impl Turn<'_> {
             command.mark_reported();
         }
         blocks.extend(self.reviewed().map(Block::text));
+        let added = cx.state.hooks.take_pending();
+        blocks.extend(added.into_iter().map(Block::text));
         let seen = cx.state.seen();
         let (shared, settings, cwd) = (cx.shared.clone(), cx.settings(), cx.cwd.clone());
         let session = cx.session.to_string();
@@ -131,6 +133,10 @@ impl Turn<'_> {
                 item_id: cx.shared.env.id("item").into(),
                 input: input.clone(),
             });
+            let Some(added) = self.prompt_allowed(&input).await else {
+                continue;
+            };
+            blocks.extend(added.into_iter().map(Block::text));
             let picked = mcp_tools::pick(cx, &input).await;
             // Steering carries no segments.
             let mut context = self.request_context(input, Vec::new());

@@ -52,6 +52,8 @@ pub(super) struct Turn<'a> {
     pub(super) compactions: Compactions,
     /// The problems of documents that the model was given.
     pub(super) problems: Problems,
+    /// How often hooks let it continue.
+    pub(super) continued: u32,
 }
 
 /// The compactions of a turn so far.
@@ -101,6 +103,7 @@ impl<'a> Turn<'a> {
             carried: Vec::new(),
             compactions: Compactions::default(),
             problems: Problems::default(),
+            continued: 0,
         }
     }
 }
@@ -129,6 +132,7 @@ impl Turn<'_> {
             servers_known: false,
             picked: self.picked.clone(),
             epoch: EpochId(cx.shared.env.id("epoch")),
+            hooks: cx.state.hooks.found(),
             session: Some(cx.session.clone()),
         }
     }

@@ -42,3 +42,22 @@ fn a_skill_comes_with_the_files_beside_it() {
     assert!(made.unwrap().success());
     assert!(any(&skill, "x") && digest(&skill, "x").is_none());
 }
+
+/// INV-9: the scripts that hooks name, however the project's folder is written.
+#[test]
+fn scripts_of_the_workspace_belong_to_their_hooks_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join(".claude/hooks")).unwrap();
+    for name in ["a.sh", "b.py", ".claude/hooks/c.sh", "d.json", "unused"] {
+        std::fs::write(root.join(name), "1\n").unwrap();
+    }
+    let text = r#"{"hooks": {"Stop": [{"hooks": [
+        {"type": "command", "command": "sh ./a.sh && python3 b.py"},
+        {"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/c.sh --conf=${CLAUDE_PROJECT_DIR}/d.json"}]}]}}"#;
+    for name in [".interline/hooks.json", ".claude/settings.json"] {
+        let found: Vec<PathBuf> = files(&root.join(name), text).into_iter().collect();
+        let names = [".claude/hooks/c.sh", "a.sh", "b.py", "d.json"];
+        assert_eq!(found, names.map(|it| root.join(it)), "{name}");
+    }
+}

@@ -85,6 +85,7 @@ fn desk(layout: &str, config: &str) -> Desk {
         input: Vec::new(),
         servers_known: false,
         epoch: EpochId::from("epoch_1"),
+        hooks: Default::default(),
         session: None,
         shared: Arc::new(shared),
     };

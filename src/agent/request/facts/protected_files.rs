@@ -21,6 +21,7 @@ pub(super) fn note(from: &RequestContext, config: &Config, facts: &Facts) {
     paths.extend(from.layout.files().iter().map(|name| from.cwd.join(name)));
     paths.extend(facts.skills.iter().filter_map(|skill| skill.folder.clone()));
     paths.extend(from.settings.servers(shared).programs(&from.cwd));
+    paths.extend(from.hooks.programs.iter().cloned());
     paths.extend(programs(config, shared.env.dirs.config.as_path()));
     let names = from.layout.head.instructions.names.iter();
     let roles = Roles {

@@ -1,0 +1,207 @@
+//! Runs the user's hooks (`knowledge::hooks`) on the events of a session. A hook may refuse, ask
+//! the user, or add context; it never allows or changes anything. Every command starts in
+//! [`script`], which decides its folder and its environment.
+
+pub mod events;
+mod outcome;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+pub use outcome::Outcome;
+
+use super::Shared;
+use crate::config::Config;
+use crate::conversation::{Mode, SessionId};
+use crate::env::tasks;
+use crate::knowledge::hooks::{self, Author, Event, Found, Hook};
+use crate::process::script::{self, Script};
+use crate::process::{Folder, environment};
+use crate::prompt::fence;
+
+/// Longest notice, in characters.
+const NOTICE: usize = 500;
+
+/// What a session knows of its hooks.
+#[derive(Debug, Default)]
+pub struct Hooks {
+    /// As last found; `None` before the first turn.
+    found: Mutex<Option<Arc<Found>>>,
+    /// Notices that the user has seen.
+    said: Mutex<BTreeSet<String>>,
+    /// `SessionStart` has run.
+    started: AtomicBool,
+    /// Context that the next message carries.
+    pending: Mutex<Vec<String>>,
+}
+
+impl Hooks {
+    /// The hooks as last found.
+    pub fn found(&self) -> Arc<Found> {
+        self.found.lock().clone().unwrap_or_default()
+    }
+
+    /// `true` once: the session's first turn in this process begins.
+    fn begin(&self) -> bool {
+        !self.started.swap(true, Ordering::Relaxed)
+    }
+
+    /// The session had a turn in this process.
+    pub fn has_begun(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Takes the context that waits for the next message.
+    pub fn take_pending(&self) -> Vec<String> {
+        std::mem::take(&mut *self.pending.lock())
+    }
+
+    /// Keeps context for the next message.
+    pub fn add_pending(&self, texts: Vec<String>) {
+        self.pending.lock().extend(texts);
+    }
+
+    /// Whether the user has not seen this notice.
+    fn is_news(&self, text: &str) -> bool {
+        self.said.lock().insert(text.to_owned())
+    }
+}
+
+/// The session in which a hook runs.
+pub struct Place<'a> {
+    pub shared: &'a Arc<Shared>,
+    pub config: &'a Config,
+    pub hooks: &'a Hooks,
+    pub session: &'a SessionId,
+    pub cwd: &'a Path,
+    pub mode: Mode,
+}
+
+/// One event. `names`: what matchers are compared with; `fields`: of the input.
+pub struct Occasion<'a> {
+    pub event: Event,
+    pub names: &'a [&'a str],
+    pub fields: Value,
+}
+
+/// Reads the session's hooks; the notices about files that are not used.
+pub async fn load(place: &Place<'_>) -> Vec<String> {
+    let (shared, cwd) = (place.shared.clone(), place.cwd.to_owned());
+    let found = tasks::blocking(move || {
+        let trusted = || shared.trusted(&cwd);
+        hooks::find(&shared.workspace, &shared.env, &shared.trust, &cwd, trusted)
+    });
+    let found = found.await.unwrap_or_default();
+    let notices = problems(&found);
+    *place.hooks.found.lock() = Some(Arc::new(found));
+    notices
+}
+
+/// Why hooks do not run, for the user.
+pub fn problems(found: &Found) -> Vec<String> {
+    let untrusted = found.untrusted.iter().map(|(file, known)| {
+        let why = match known {
+            true => "it or a file that it names changed since you trusted it",
+            false => "it is not trusted",
+        };
+        format!(
+            "The hooks of {} do not run: {why}. Run `interline trust` in the folder to see the \
+             file and to trust it.",
+            fence::name(file)
+        )
+    });
+    let rows = found.problems.iter();
+    let rows = rows.map(|(source, why)| format!("{}: {}", fence::name(source), fence::line(why)));
+    untrusted.chain(rows).collect()
+}
+
+/// Runs the hooks of an event side by side. Their outcomes are joined in the order of the files.
+/// The files are read again before, because only unchanged content is trusted.
+pub async fn run(place: &Place<'_>, occasion: Occasion<'_>, cancel: &CancellationToken) -> Outcome {
+    let runs = |hook: &&Hook| hook.runs_on(occasion.event, occasion.names);
+    if place.hooks.found.lock().is_some() && !place.hooks.found().hooks.iter().any(|it| runs(&it)) {
+        return Outcome::default();
+    }
+    let mut out = Outcome::default();
+    out.notices.extend(load(place).await);
+    let found = place.hooks.found();
+    let input = input(place, &occasion);
+    let mut commands = BTreeSet::new();
+    let hooks = found.hooks.iter().filter(runs);
+    let hooks: Vec<&Hook> = hooks.filter(|it| commands.insert(&it.command)).collect();
+    let (apart, awaited): (Vec<&Hook>, Vec<&Hook>) = hooks.into_iter().partition(|it| it.apart);
+    for hook in apart {
+        if let Ok(script) = script(place, hook) {
+            let (input, cancel) = (input.clone(), cancel.clone());
+            tasks::spawn(async move { script::run(script, &input, cancel.cancelled()).await });
+        }
+    }
+    let outcomes = awaited.into_iter().map(async |hook| {
+        let ended = match script(place, hook) {
+            Ok(script) => script::run(script, &input, cancel.cancelled()).await,
+            Err(error) => Err(error),
+        };
+        outcome::of(hook, ended)
+    });
+    for one in join_all(outcomes).await {
+        out.join(one);
+    }
+    for text in &mut out.notices {
+        *text = fence::line(text).chars().take(NOTICE).collect();
+    }
+    out
+}
+
+/// The JSON on a hook's standard input, without keys in use.
+fn input(place: &Place<'_>, occasion: &Occasion<'_>) -> Vec<u8> {
+    let mode = match place.mode {
+        Mode::Agent => "default",
+        Mode::Ask | Mode::Plan => "plan",
+    };
+    let mut input = json!({
+        "session_id": place.session,
+        "cwd": place.cwd,
+        "permission_mode": mode,
+        "hook_event_name": occasion.event.as_str(),
+    });
+    if let (Some(input), Value::Object(fields)) = (input.as_object_mut(), &occasion.fields) {
+        input.extend(fields.clone());
+    }
+    let text = input.to_string();
+    place.shared.env.secrets().clean(&text).into_owned().into()
+}
+
+/// How a hook's command starts: in the session's directory, and a workspace's only with the
+/// environment of commands. In a folder that is not trusted the user's hooks run in the config
+/// folder and get no path of the project, so that the folder cannot supply a program to them.
+fn script(place: &Place<'_>, hook: &Hook) -> std::io::Result<Script> {
+    let shared = place.shared;
+    let vars = shared.env.vars();
+    let mut env: BTreeMap<String, String> = match hook.author {
+        Author::User => vars.clone(),
+        Author::Workspace => environment::allowed(vars, &place.config.env),
+    };
+    env.remove("CLAUDE_PROJECT_DIR");
+    let trusted = shared.trusted(place.cwd);
+    if trusted {
+        let root = hooks::root(&shared.workspace, place.cwd);
+        env.insert("CLAUDE_PROJECT_DIR".into(), root.display().to_string());
+    }
+    let cwd: PathBuf = match trusted {
+        true => place.cwd.to_owned(),
+        false => shared.env.dirs.config.clone(),
+    };
+    Ok(Script {
+        command: hook.command.clone(),
+        cwd: Folder::at(&cwd)?,
+        env,
+        timeout: hook.timeout,
+    })
+}
