@@ -266,8 +266,8 @@ fn hooks_before_a_compaction_refuse_it() {
 }
 
 /// Writes the user's own hook before these calls.
-fn own_for(stage: &Stage, matcher: &str) {
-    own(stage, "PreToolUse", "true");
+fn own_for(stage: &Stage, matcher: &str, command: &str) {
+    own(stage, "PreToolUse", command);
     let path = stage.folder("config/interline/hooks.json");
     let hooks = std::fs::read_to_string(&path).unwrap();
     let matched = format!("\"matcher\":{}", json!(matcher));
@@ -277,13 +277,26 @@ fn own_for(stage: &Stage, matcher: &str) {
 /// Matchers and inputs use Claude Code's names beside ours; keys in use never reach a hook.
 #[test]
 fn a_hook_reads_the_call_with_canonical_paths_and_both_names() {
-    let command = format!("echo {}", crate::fixture::KEY);
-    let model = Model::steps(vec![Reply::read("./b.txt"), Reply::exec(&command)]);
-    let stage = Stage::new(TEXT);
-    let mut editor = stage.editor(&model);
     for matcher in ["Read", "read", "Edit|Read", "^Re.d$", "Bash"] {
-        own_for(&stage, matcher);
-        editor.approvals(&[Approval::Reject]);
+        let key = if matcher == "Bash" {
+            crate::fixture::KEY
+        } else {
+            "key"
+        };
+        let command = format!("echo {key}");
+        let model = Model::steps(vec![Reply::read("./b.txt"), Reply::exec(&command)]);
+        let stage = Stage::new(TEXT);
+        // The model never gets back the command without the key.
+        let ends = r#"echo '{"continue":false}'"#;
+        own_for(
+            &stage,
+            matcher,
+            if matcher == "Bash" { ends } else { "true" },
+        );
+        let mut editor = stage.editor(&model);
+        if matcher != "Bash" {
+            editor.approvals(&[Approval::Reject]);
+        }
         editor.run("go");
         let input = input(&stage).unwrap();
         assert!(!input.to_string().contains(crate::fixture::KEY), "{input}");
@@ -441,7 +454,12 @@ fn inv9_hooks_of_a_repository_run_only_with_trusted_content() {
 #[test]
 fn a_repositorys_hooks_need_a_trusted_folder_and_unchanged_scripts() {
     let write = json!({ "path": "tools/note.sh", "content": "echo evil >> ran\n" });
-    let model = Model::steps(vec![Reply::call("write", write), Reply::read("a.txt")]);
+    let first = Reply::read("tools/note.sh");
+    let model = Model::steps(vec![
+        first,
+        Reply::call("write", write),
+        Reply::read("a.txt"),
+    ]);
     let stage = Stage::new(TEXT);
     let hooks = file("PostToolUse", "", &["sh tools/note.sh"]);
     stage.write(OF_WORK, hooks.to_string());
@@ -457,9 +475,10 @@ fn a_repositorys_hooks_need_a_trusted_folder_and_unchanged_scripts() {
     let folder = json!({ "folder": stage.root().display().to_string(), "decision": "trust" });
     editor.request("interline/trust/set", folder);
     editor.approvals(&[Approval::Allow]);
-    assert_eq!(editor.run("go").statuses(), ["completed", "completed"]);
+    assert_eq!(editor.run("go").statuses(), ["completed"; 3]);
     assert_eq!(editor.script.asked.len(), 2);
-    assert_eq!(runs(&stage), 0);
+    // After the first call; the second one changed the script.
+    assert_eq!(runs(&stage), 1);
 }
 
 /// In an untrusted folder the user's own hooks run, but find no program of the folder.
