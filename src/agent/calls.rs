@@ -565,7 +565,7 @@ struct ShownCall<'c> {
     call: &'c Call,
     item: ToolItem,
     touched: Vec<Touched>,
-    /// The call as hooks get it; `Null` if there are none.
+    /// The call as hooks get it; `Null` without hooks.
     hooked: Value,
     /// Texts of hooks for the model.
     added: Vec<String>,

@@ -1,6 +1,6 @@
 //! Files that the user trusts together with an active file: the workspace's programs that its
-//! servers start and its hooks name, and the files beside a SKILL.md. One digest covers all of them; a different
-//! digest ends the trust. Reads are bounded; nothing is run.
+//! servers start and its hooks name, and the files beside a SKILL.md. One digest covers all of them;
+//! a different digest ends the trust. Reads are bounded; nothing is run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -64,10 +64,10 @@ pub fn files(path: &Path, text: &str) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The files below `root` that the commands of hooks name, canonical.
-pub fn named_by_hooks(root: &Path, text: &str) -> BTreeSet<PathBuf> {
+/// The files below `folder` that the commands of hooks name, canonical.
+pub fn named_by_hooks(folder: &Path, text: &str) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    let Ok(root) = std::fs::canonicalize(root) else {
+    let Ok(top) = std::fs::canonicalize(folder) else {
         return found;
     };
     let hooks = serde_json::from_str(text).unwrap_or(Value::Null);
@@ -78,16 +78,16 @@ pub fn named_by_hooks(root: &Path, text: &str) -> BTreeSet<PathBuf> {
         let command = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"]
             .iter()
             .fold(command.to_owned(), |it, name| {
-                it.replace(name, &root.to_string_lossy())
+                it.replace(name, &top.to_string_lossy())
             });
         // A quote may end directly before the rest of a path.
         let joined = command.replace(['"', '\''], "");
         let words = command.split(ends).chain(joined.split(ends));
         for word in words.filter(|word| !word.is_empty()) {
-            let path = std::fs::canonicalize(root.join(word));
+            let path = std::fs::canonicalize(top.join(word));
             found.extend(
                 path.ok()
-                    .filter(|path| path.starts_with(&root) && path.is_file()),
+                    .filter(|path| path.starts_with(&top) && path.is_file()),
             );
         }
     }

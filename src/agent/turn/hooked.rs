@@ -80,6 +80,6 @@ impl Turn<'_> {
 fn refused(why: &str) -> Failure {
     Failure::invalid(
         format!("A hook refused the prompt: {}", fence::line(why)),
-        "Change the prompt or the hook. `interline doctor` lists the hooks.",
+        "Change the prompt or the hook.",
     )
 }
