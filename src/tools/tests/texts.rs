@@ -63,9 +63,13 @@ fn every_text_that_is_used_exists_and_every_text_is_used() {
             .get(name)
             .unwrap_or_else(|| panic!("{name} is missing"));
         for placeholder in placeholders(text) {
-            // The outcomes of edits share one list of values.
-            let shared = name.starts_with("results/edit-")
-                && ["path", "text", "who", "added", "removed"].contains(&placeholder.as_str());
+            // The outcomes of edits share one list of values, and texts of hooks another.
+            let shared = match name {
+                _ if name.starts_with("results/edit-") => {
+                    ["path", "text", "who", "added", "removed"].contains(&placeholder.as_str())
+                }
+                _ => name.starts_with("results/hook-") && placeholder == "text",
+            };
             assert!(
                 keys.contains(&placeholder) || shared,
                 "{name}: {placeholder}"
