@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::env::Env;
-use crate::process::{self, warden};
+use crate::process::{self, confine, warden};
 use crate::{acp, logging, lsp, terminal};
 
 /// A coding agent that an editor starts like a language server.
@@ -58,6 +58,9 @@ enum Command {
     /// Ends the commands of a server that was killed; started by the server itself.
     #[command(hide = true)]
     Warden,
+    /// Runs one command in a sandbox; started by the server itself.
+    #[command(hide = true)]
+    Confine { stage: Option<String> },
 }
 
 #[derive(clap::Args, Default)]
@@ -82,7 +85,16 @@ struct AcpArgs {
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
+    // Before anything else: it must have one thread, and be its own master.
+    #[cfg(target_os = "linux")]
+    {
+        let mut words = std::env::args_os().skip(1);
+        if words.next().is_some_and(|word| word == confine::ARGUMENT) {
+            return confine::main(words.next().as_deref());
+        }
+    }
     process::unreadable();
+    confine::enable();
     let cli = Cli::parse();
     let env = Env::from_process();
     let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
@@ -104,6 +116,7 @@ pub fn main() -> ExitCode {
             terminal::print_json(lsp::schema::DOCUMENT.trim_end());
             ExitCode::SUCCESS
         }
+        Command::Confine { .. } => fail("commands are confined on Linux only"),
         Command::Warden => {
             warden::serve(std::io::stdin().lock());
             ExitCode::SUCCESS

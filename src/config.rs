@@ -72,8 +72,7 @@ pub struct Config {
     pub skills: SkillsConfig,
     pub knowledge: KnowledgeConfig,
     pub memory: MemoryConfig,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub sandbox: Value,
+    pub sandbox: SandboxConfig,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub policy: Value,
     pub chat_folder: ChatFolder,
@@ -114,6 +113,31 @@ pub enum Approvals {
     Edits,
     /// Also whatever policy allows and the sandbox contains.
     Auto,
+}
+
+/// Confinement of commands on Linux.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct SandboxConfig {
+    pub mode: SandboxMode,
+    /// Folders outside the workspace that confined commands may write to: absolute or `~/`.
+    pub write: Vec<String>,
+    /// Confined commands share the machine's network.
+    pub network: bool,
+}
+
+/// Whether commands are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxMode {
+    /// Where it is not completely possible, commands are refused.
+    Required,
+    /// As far as it is possible.
+    Auto,
+    #[default]
+    Off,
 }
 
 /// How a plain client is asked.

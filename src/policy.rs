@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
+use crate::process::confine::Grade;
 use crate::workspace::search::{Entries, Visibility};
 use crate::workspace::{FileKind, Located};
 
@@ -40,12 +41,14 @@ pub enum Fact {
     /// A file is created on disk, because the editor does not create files on request.
     OnDisk,
     /// A command line for `/bin/sh -c` and its folder. `runs`: an entry for each file that it names
-    /// or runs; `variables`: names of the variables that the agent stored for commands.
+    /// or runs; `variables`: names of the variables that the agent stored for commands; `sandbox`:
+    /// how far it is confined.
     Command {
         command: String,
         cwd: Located,
         runs: Vec<String>,
         variables: Vec<String>,
+        sandbox: Grade,
     },
     /// A memory is saved. `lasting`: beyond the session, in the user's files; `everywhere`: for
     /// sessions in all folders.

@@ -1,9 +1,10 @@
 //! Every child process: its own session and group, an allowlisted environment, no stdin, limits,
 //! killed as a tree. Some are waited for, some run in a session's background, some are the user's
-//! filters. Whether a process may run is decided elsewhere.
+//! filters. Whether a process may run, and how far a confined one reaches, is decided elsewhere.
 
 pub mod background;
 pub mod command;
+pub mod confine;
 pub mod environment;
 mod folder;
 pub mod kept_output;

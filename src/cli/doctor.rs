@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::config::SandboxMode;
 use crate::config::load::{ClientSettings, Severity};
 use crate::env::Env;
+use crate::process::confine::{self, Grade};
 use crate::session::Sessions;
 use crate::{terminal, visible};
 
@@ -197,7 +199,7 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
     lines.extend(kept(env));
     lines.extend(servers(env, &loaded.config));
     lines.extend(super::languages::lines(env, &loaded.config));
-    lines.push("sandbox  none: commands always ask".to_owned());
+    lines.push(sandbox(&loaded.config));
     lines.push(
         "network  nothing is contacted before a prompt; then the model's endpoint, the addresses in your `instructions`, MCP servers, and web pages you allow".to_owned(),
     );
@@ -213,4 +215,22 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
     }
     terminal::print(&lines.join("\n"));
     Ok(0)
+}
+
+/// The line about the sandbox: what commands get, and why it is not more.
+fn sandbox(config: &crate::config::Config) -> String {
+    let (grade, reason) = confine::grade();
+    let here = match reason {
+        Some(reason) => format!("{}: {reason}", grade.as_str()),
+        None => grade.as_str().to_owned(),
+    };
+    match (config.sandbox.mode, grade) {
+        (SandboxMode::Off, _) => {
+            format!("sandbox  off (this machine: {here}): commands have your rights")
+        }
+        (SandboxMode::Required, Grade::None | Grade::Partial) => {
+            format!("sandbox  {here}: commands are refused, because `sandbox.mode` is `required`")
+        }
+        _ => format!("sandbox  {here}"),
+    }
 }

@@ -170,7 +170,14 @@ pub const KEYS: Node = Node::Section(&[
             ("related", FREE),
         ])),
     ),
-    ("sandbox", USER),
+    (
+        "sandbox",
+        Node::User(&Node::Section(&[
+            ("mode", order(&["required", "auto", "off"], "off")),
+            ("write", FREE),
+            ("network", FREE),
+        ])),
+    ),
     ("policy", USER),
     ("chatFolder", order(&["state", "workspace"], "state")),
     ("codeActions", FREE),
@@ -178,7 +185,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and stored but not used yet.
-pub const UNBUILT: [&str; 3] = ["exec.overlay", "policy", "sandbox"];
+pub const UNBUILT: [&str; 2] = ["exec.overlay", "policy"];
 
 /// The outcome for a client's value: what was accepted, and why the rest was not.
 #[derive(Clone, Debug, PartialEq)]

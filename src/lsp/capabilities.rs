@@ -182,7 +182,6 @@ impl Client {
                 "questionMessages",
                 "questions would block this editor: they end the turn, and the next prompt answers",
             ),
-            (true, "sandbox", "not built yet: commands always ask"),
             (
                 !self.offer.query,
                 "query",

@@ -236,6 +236,38 @@ const EXECUTING_FILES: &[&str] = &[
 
 const EXECUTING_SUFFIXES: &[&str] = &[".code-workspace", ".sublime-project", ".mk", ".pth"];
 
+/// Names at the top of a root that a confined command cannot create: an editor, a shell, git or an
+/// agent would obey them at once, and an empty folder of the name means nothing to any of them.
+pub const UNBORN: &[&str] = &[
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".devcontainer",
+    ".dir-locals.el",
+    ".envrc",
+    ".exrc",
+    ".gemini",
+    ".git",
+    ".githooks",
+    ".helix",
+    ".husky",
+    ".idea",
+    ".interline",
+    ".kiro",
+    ".lvimrc",
+    ".mcp.json",
+    ".nvim",
+    ".nvim.lua",
+    ".nvimrc",
+    ".opencode",
+    ".roo",
+    ".vim",
+    ".vscode",
+    ".windsurf",
+    ".zed",
+];
+
 /// Ordinary files of a project that decide what its builds, tests and checks run. The agent may
 /// edit them like any other, but allowed commands then ask again.
 const BUILD_FILES: &[&str] = &[

@@ -62,6 +62,7 @@ fn command_fact(command: String, cwd: Located, runs: &[&str]) -> Fact {
         cwd,
         runs: runs.iter().map(|it| (*it).to_owned()).collect(),
         variables: Vec::new(),
+        sandbox: crate::process::confine::Grade::None,
     }
 }
 

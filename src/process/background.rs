@@ -63,6 +63,8 @@ pub struct Background {
 struct State {
     commands: Vec<Arc<Command>>,
     closed: bool,
+    /// Of all confined commands of the session.
+    temporary: Option<tempfile::TempDir>,
 }
 
 /// One background command.
@@ -131,6 +133,17 @@ impl Background {
             command.changed.send_replace(());
         });
         Ok(())
+    }
+
+    /// The temporary folder of the session's confined commands, which only the user can enter.
+    pub fn temporary(&self) -> std::io::Result<PathBuf> {
+        let mut state = self.state.lock();
+        let folder = match state.temporary.take() {
+            Some(folder) if folder.path().is_dir() => folder,
+            _ => tempfile::Builder::new().prefix("interline-").tempdir()?,
+        };
+        let folder = state.temporary.insert(folder);
+        folder.path().canonicalize()
     }
 
     pub fn get(&self, item: &str) -> Option<Arc<Command>> {

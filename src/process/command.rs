@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
@@ -13,6 +14,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
+use super::confine::{self, Confinement, Grade};
 use super::folder::Folder;
 use super::kept_output::{Capture, Captured, Decoder};
 use super::tree::{self, Starting, Tree};
@@ -32,6 +34,8 @@ pub struct Spec {
     pub keep: usize,
     /// Folder for the complete output when it exceeds `keep` (0600 file).
     pub spill: PathBuf,
+    /// `None`: it runs with the user's own rights.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,8 +43,10 @@ pub struct Finished {
     /// stdout and stderr interleaved as they came; invalid UTF-8 replaced, ANSI stripped.
     pub output: Captured,
     pub end: End,
-    /// Processes that the command left running when it ended by itself.
+    /// Processes that the command left when it ended by itself.
     pub left: usize,
+    /// They were stopped, as the command was confined.
+    pub stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +76,8 @@ pub async fn run(
     on_output: impl FnMut(&str) + Send,
 ) -> Result<Finished> {
     let started = start(&spec)?;
+    let stopped = spec.confinement.as_ref();
+    let stopped = stopped.is_some_and(|it| it.grade == Grade::Full);
     let mut capture = Capture::new(spec.keep, &spec.spill);
     let mut on_output = on_output;
     let take = |piece: &str| {
@@ -83,6 +91,7 @@ pub async fn run(
         output: capture.finish(),
         end,
         left,
+        stopped,
     })
 }
 
@@ -93,6 +102,7 @@ pub struct Started {
     /// Dropped after the tree.
     watched: Registration,
     pipe: pipe::Receiver,
+    confined: Option<confine::Prepared>,
 }
 
 impl Started {
@@ -110,6 +120,7 @@ impl Started {
             mut tree,
             watched,
             pipe,
+            mut confined,
         } = self;
         let mut reader = Reader {
             pipe: Some(pipe),
@@ -151,7 +162,16 @@ impl Started {
         drop(watched);
         reader.drain().await;
         reader.finish();
-        Ok((end, left))
+        let Some(confined) = &mut confined else {
+            return Ok((end, left));
+        };
+        let reply = confined.reply();
+        match (end, reply.error, reply.signal) {
+            (End::Exited(_), Some(error), _) => Err(std::io::Error::other(error)),
+            (End::Exited(_), None, Some(signal)) => Ok((End::Signalled(signal), left.max(reply.left))),
+            (End::Exited(_), None, None) => Ok((end, left.max(reply.left))),
+            _ => Ok((end, left)),
+        }
     }
 }
 
@@ -173,15 +193,25 @@ pub fn start(spec: &Spec) -> Result<Started> {
     let mark = uuid::Uuid::now_v7().simple().to_string();
     let watched = warden::watch(&mark);
     let (reader, writer) = std::io::pipe()?;
-    let mut command = CommandWrap::with_new("/bin/sh", |command| {
+    let (program, input, confined) = match &spec.confinement {
+        None => (PathBuf::from("/bin/sh"), Stdio::null(), None),
+        Some(confinement) => {
+            let prepared = confine::prepare(confinement, spec.cwd.path(), &spec.command)?;
+            let (program, input, prepared) = prepared;
+            (program, Stdio::from(input), Some(prepared))
+        }
+    };
+    let mut command = CommandWrap::with_new(program, |command| {
+        match &confined {
+            Some(_) => command.arg(confine::ARGUMENT),
+            None => command.arg("-c").arg(&spec.command),
+        };
         command
-            .arg("-c")
-            .arg(&spec.command)
             .current_dir(&entrance)
             .env_clear()
             .envs(&spec.env)
             .env(tree::MARK, &mark)
-            .stdin(Stdio::null());
+            .stdin(input);
     });
     command
         .command_mut()
@@ -201,6 +231,7 @@ pub fn start(spec: &Spec) -> Result<Started> {
         tree,
         watched,
         pipe,
+        confined,
     })
 }
 

@@ -541,7 +541,7 @@ pub struct Status {
     pub sessions: Vec<SessionRow>,
     pub documents: Vec<DocumentStatus>,
     pub mcp_servers: Vec<McpServer>,
-    /// `none` until there is one.
+    /// How far commands are confined: `full`, `partial` or `none`.
     pub sandbox: String,
     /// Setting → value and its source.
     pub policy: BTreeMap<String, Value>,

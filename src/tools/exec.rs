@@ -3,6 +3,7 @@
 
 pub mod background_results;
 mod executed_files;
+pub mod sandbox;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::host::Subject;
 use crate::knowledge::user_state::UserState;
 use crate::policy::{Fact, paths};
 use crate::process::background::Refused;
+use crate::process::confine::{Confinement, Grade};
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::prompt::fence;
 use crate::visible;
@@ -71,6 +73,8 @@ struct CommandCall {
     /// 0: no limit.
     timeout_ms: u64,
     background: bool,
+    /// How far it is confined, as the user was told.
+    grade: Grade,
 }
 
 #[async_trait]
@@ -115,6 +119,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
     };
     let timeout_ms = wanted.timeout_ms.unwrap_or(default);
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
+    let grade = sandbox::checked_grade(cx).await?;
     let unsaved = unsaved(cx, &cwd).await;
     let runs = executed_contents(cx, command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
@@ -131,6 +136,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
         runs: runs.clone(),
         timeout_ms,
         background,
+        grade,
     };
     Ok(Prepared {
         subject: Some(Subject::Command {
@@ -146,6 +152,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             cwd,
             runs,
             variables: kept.variable_names().map(str::to_owned).collect(),
+            sandbox: grade,
         }],
         unsaved,
         ..Prepared::new(title, |cx| call.run(cx).boxed())
@@ -206,7 +213,10 @@ impl CommandCall {
         }
         // The command does not see what is still unsaved.
         let unsaved = unsaved(cx, &self.cwd).await;
-        let spec = self.spec(cx).map_err(|error| not_started(cx, &error))?;
+        let confinement = sandbox::confinement(cx, self.grade).await;
+        let confinement = confinement.map_err(|error| not_started(cx, &error))?;
+        let spec = self.spec(cx, confinement);
+        let spec = spec.map_err(|error| not_started(cx, &error))?;
         if self.background {
             return self.start_in_background(cx, &spec, &unsaved);
         }
@@ -236,7 +246,11 @@ impl CommandCall {
         Ok(output)
     }
 
-    fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {
+    fn spec(
+        &self,
+        cx: &ToolContext,
+        confinement: Option<Arc<Confinement>>,
+    ) -> std::io::Result<Spec> {
         let kept = UserState::new(&cx.env).read()?;
         let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
         env.extend(kept.variables().clone());
@@ -250,6 +264,7 @@ impl CommandCall {
             },
             keep: KEEP,
             spill: cx.env.dirs.state.join(paths::OUTPUT),
+            confinement,
         })
     }
 
@@ -337,7 +352,11 @@ fn finished_output(
     }
     if finished.left > 0 {
         text.push('\n');
-        text.push_str(&cx.text("results/exec-left.md", &[("count", &finished.left)]));
+        let count: [(&str, &dyn std::fmt::Display); 1] = [("count", &finished.left)];
+        text.push_str(&match finished.stopped {
+            true => cx.text("results/exec-left-stopped.md", &count),
+            false => cx.text("results/exec-left.md", &count),
+        });
     }
     text.push_str(&unsaved_note(cx, unsaved));
     ToolOutput {

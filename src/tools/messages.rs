@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::suggestions;
 use crate::policy::{Fact, Reason, commands};
+use crate::process::confine::Grade;
 use crate::process::kept_output::Captured;
 use crate::prompt::Texts;
 
@@ -145,11 +146,19 @@ pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
     let mut words = explain(reason).to_owned();
     for fact in facts {
         let Fact::Command {
-            command, variables, ..
+            command,
+            variables,
+            sandbox,
+            ..
         } = fact
         else {
             continue;
         };
+        if reason == Reason::Command
+            && let Some(confined) = explain_sandbox(*sandbox)
+        {
+            words = confined.to_owned();
+        }
         if commands::runs_the_project(command) {
             words.push_str(" This one runs the project's code, including the agent's changes.");
         }
@@ -161,4 +170,17 @@ pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
         }
     }
     words
+}
+
+/// What a confined command can do: one sentence.
+fn explain_sandbox(grade: Grade) -> Option<&'static str> {
+    match grade {
+        Grade::None => None,
+        Grade::Partial => Some(
+            "Partly sandboxed: it can change the workspace's folders, including files there that run later, and read your files.",
+        ),
+        Grade::Full => Some(
+            "Sandboxed: it can change only the workspace's folders, and nothing there that runs later.",
+        ),
+    }
 }

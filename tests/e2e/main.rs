@@ -58,6 +58,7 @@ mod reviews;
 mod routing;
 mod rules;
 mod saves;
+mod sandbox;
 mod screen;
 mod segments;
 mod sessions;

@@ -30,11 +30,12 @@ use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::{PREFIX, Servers};
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
-    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, NO_SANDBOX, Runtime,
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime,
     SkillFacts,
 };
 use crate::prompt::{Trust, fence};
 use crate::tools::Registry;
+use crate::tools::exec::sandbox;
 use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{
@@ -110,7 +111,7 @@ pub fn gather(
         attachments: attachments(&from.input),
         picked,
         library,
-        sandbox: NO_SANDBOX.to_owned(),
+        sandbox: sandbox::description(&config.sandbox).to_owned(),
         summary: from.conversation.carried.hint.clone(),
         ..set
     };

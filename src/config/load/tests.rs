@@ -129,7 +129,7 @@ fn grant_rows() -> Vec<Row> {
             |c| c.mcp_servers.is_empty(),
         ),
         ("", json!({"sandbox": {"off": true}}), &["sandbox"], |c| {
-            c.sandbox.is_null()
+            c.sandbox == crate::config::SandboxConfig::default()
         }),
         (
             "",

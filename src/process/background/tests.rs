@@ -17,6 +17,7 @@ fn spec(command: &str, folder: &Path) -> Spec {
         timeout: Duration::MAX,
         keep: 1_000,
         spill: folder.join("spill"),
+        confinement: None,
     }
 }
 

@@ -14,6 +14,7 @@ fn spec(command: &str, folder: &Path) -> Spec {
         timeout: Duration::from_secs(60),
         keep: 30_000,
         spill: folder.join("spill"),
+        confinement: None,
     }
 }
 

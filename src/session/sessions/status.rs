@@ -6,7 +6,7 @@ use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
-use crate::prompt::facts::NO_SANDBOX;
+use crate::tools::exec::sandbox;
 use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
 use crate::workspace::{SyncState, files};
 
@@ -43,7 +43,7 @@ impl Sessions {
             sessions,
             documents: self.documents(),
             mcp_servers: self.shared.mcp.status(),
-            sandbox: NO_SANDBOX.to_owned(),
+            sandbox: sandbox::grade(&settings.config.sandbox).as_str().to_owned(),
             policy: settings.policy(),
             ignored_settings: ignored
                 .into_iter()

@@ -1,0 +1,315 @@
+//! Confines a command on Linux: this program starts itself as a helper, which builds namespaces, a
+//! Landlock domain and a system call filter around `/bin/sh -c`. What a command may write and read
+//! is data here; which files those are is decided elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Error, Read as _, Result, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod rules;
+#[cfg(test)]
+mod tests;
+
+#[cfg(target_os = "linux")]
+pub use helper::main;
+
+/// The argument that makes this program a helper.
+pub const ARGUMENT: &str = "confine";
+
+/// How much of a command's reach is restricted. Ordered: later restricts more.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Nothing.
+    #[default]
+    None,
+    /// Writes and the network; protected files below the writable folders are not held.
+    Partial,
+    Full,
+}
+
+impl Grade {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Grade::None => "none",
+            Grade::Partial => "partial",
+            Grade::Full => "full",
+        }
+    }
+}
+
+/// What a command may do. All paths are canonical.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Folders that it may write to.
+    pub writable: Vec<PathBuf>,
+    /// Below those: writable, but not to be renamed.
+    pub pinned: Vec<PathBuf>,
+    /// Below those: never written.
+    pub read_only: Vec<PathBuf>,
+    /// Never read.
+    pub hidden: Vec<Hidden>,
+    /// Its own temporary folder, also writable.
+    pub temporary: PathBuf,
+    /// It shares the network of this process.
+    pub network: bool,
+}
+
+/// A file or folder that a command cannot read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    pub path: PathBuf,
+    /// Folders below it that stay readable.
+    pub except: Vec<PathBuf>,
+}
+
+/// A grade that was found to work, and the plan to run a command by.
+#[derive(Clone, Debug)]
+pub struct Confinement {
+    pub grade: Grade,
+    pub plan: Plan,
+    /// Paths that do not exist and must not be created by the command.
+    pub absent: Vec<Absent>,
+}
+
+/// What holds a path that does not exist while a command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// An empty read-only folder.
+    Folder(PathBuf),
+    /// An empty read-only file.
+    File(PathBuf),
+    /// Nothing: it is removed when the command has ended.
+    Removed(PathBuf),
+}
+
+/// What the helper reads.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    grade: Grade,
+    plan: Plan,
+    cwd: PathBuf,
+    command: String,
+}
+
+/// What the helper leaves in the place of its request.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Reply {
+    /// The command did not start.
+    pub error: Option<String>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Processes that it left and that were stopped.
+    pub left: usize,
+}
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// From now on, commands can be confined: this process is the program itself.
+pub fn enable() {
+    if cfg!(target_os = "linux") {
+        // The program that is running, even if a newer one has replaced it on disk.
+        PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
+    }
+}
+
+/// The grade of this machine, found by running a confined command once, and why it is not higher.
+pub fn grade() -> (Grade, Option<&'static str>) {
+    static FOUND: OnceLock<(Grade, Option<String>)> = OnceLock::new();
+    if PROGRAM.get().is_none() {
+        return (Grade::None, Some("it is built for Linux only"));
+    }
+    let (grade, reason) = FOUND.get_or_init(probe);
+    (*grade, reason.as_deref())
+}
+
+fn probe() -> (Grade, Option<String>) {
+    match attempt(Grade::Full) {
+        Ok(()) => (Grade::Full, None),
+        Err(error) => match attempt(Grade::Partial) {
+            Ok(()) => (Grade::Partial, Some(error.to_string())),
+            Err(worse) => (Grade::None, Some(format!("{error}; {worse}"))),
+        },
+    }
+}
+
+/// A command that must be able to write to its temporary folder and to no other.
+fn attempt(grade: Grade) -> Result<()> {
+    let (inside, outside) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let plan = Plan {
+        temporary: inside.path().canonicalize()?,
+        ..Plan::default()
+    };
+    let request = Request {
+        grade,
+        cwd: plan.temporary.clone(),
+        plan,
+        command: ": > inside && ! echo 2>&- > \"$OUTSIDE/outside\"".to_owned(),
+    };
+    let mut memory = request.into_memory()?;
+    let program = PROGRAM.get().ok_or(std::io::ErrorKind::Unsupported)?;
+    let output = std::process::Command::new(program)
+        .arg(ARGUMENT)
+        .current_dir(inside.path())
+        .env_clear()
+        .env("OUTSIDE", outside.path())
+        .stdin(memory.try_clone()?)
+        .output()?;
+    if let Some(error) = Reply::read(&mut memory)?.error {
+        return Err(Error::other(error));
+    }
+    match output.status.success() && !outside.path().join("outside").exists() {
+        true => Ok(()),
+        false => Err(Error::other(format!(
+            "the command that tries it ended with {}",
+            output.status
+        ))),
+    }
+}
+
+/// A confined command's request, and what it holds while it runs.
+pub(super) struct Prepared {
+    memory: File,
+    _held: Placeholders,
+}
+
+/// Prepares the helper's standard input.
+pub(super) fn prepare(
+    confinement: &Confinement,
+    cwd: &Path,
+    command: &str,
+) -> Result<(PathBuf, File, Prepared)> {
+    let program = PROGRAM.get().ok_or(std::io::ErrorKind::Unsupported)?;
+    let held = Placeholders::make(&confinement.absent);
+    let mut plan = confinement.plan.clone();
+    plan.read_only.extend(held.paths().cloned());
+    let request = Request {
+        grade: confinement.grade,
+        plan,
+        cwd: cwd.to_owned(),
+        command: command.to_owned(),
+    };
+    let memory = request.into_memory()?;
+    let input = memory.try_clone()?;
+    let prepared = Prepared {
+        memory,
+        _held: held,
+    };
+    Ok((program.clone(), input, prepared))
+}
+
+impl Prepared {
+    /// What the helper left when it ended.
+    pub fn reply(&mut self) -> Reply {
+        Reply::read(&mut self.memory).unwrap_or_default()
+    }
+}
+
+impl Request {
+    fn into_memory(self) -> Result<File> {
+        #[cfg(target_os = "linux")]
+        let mut file = File::from(rustix::fs::memfd_create(
+            "confine",
+            rustix::fs::MemfdFlags::CLOEXEC,
+        )?);
+        #[cfg(not(target_os = "linux"))]
+        let mut file = tempfile::tempfile()?;
+        file.write_all(&serde_json::to_vec(&self)?)?;
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+impl Reply {
+    /// The reply; the default if the helper ended without one.
+    fn read(file: &mut File) -> Result<Self> {
+        let mut text = String::new();
+        file.rewind()?;
+        file.read_to_string(&mut text)?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+}
+
+/// Placeholders that commands of this process use, with the number of those commands.
+static HELD: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+
+/// Empty files and folders that keep a command from creating them. The last command that uses them
+/// removes them.
+struct Placeholders {
+    paths: Vec<PathBuf>,
+    removed: Vec<PathBuf>,
+}
+
+impl Placeholders {
+    fn make(absent: &[Absent]) -> Self {
+        let mut held = HELD.lock();
+        let (mut paths, mut removed) = (Vec::new(), Vec::new());
+        for wanted in absent {
+            let (path, made) = match wanted {
+                Absent::Removed(path) => {
+                    if path.symlink_metadata().is_err() {
+                        removed.push(path.clone());
+                    }
+                    continue;
+                }
+                Absent::Folder(path) if held.contains_key(path) => (path, true),
+                Absent::File(path) if held.contains_key(path) => (path, true),
+                Absent::Folder(path) => (path, std::fs::create_dir(path).is_ok()),
+                Absent::File(path) => (path, File::create_new(path).is_ok()),
+            };
+            if made {
+                *held.entry(path.clone()).or_default() += 1;
+                paths.push(path.clone());
+            }
+        }
+        Self { paths, removed }
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter()
+    }
+}
+
+impl Drop for Placeholders {
+    fn drop(&mut self) {
+        let mut held = HELD.lock();
+        for path in &self.paths {
+            let users = held.get_mut(path).map(|users| {
+                *users -= 1;
+                *users
+            });
+            if users == Some(0) {
+                held.remove(path);
+                let empty = path.metadata().is_ok_and(|it| it.is_file() && it.len() == 0);
+                let gone = match empty {
+                    true => std::fs::remove_file(path),
+                    false => std::fs::remove_dir(path),
+                };
+                if let Err(error) = gone {
+                    tracing::warn!(%error, path = %path.display(), "a placeholder stays");
+                }
+            }
+        }
+        for path in &self.removed {
+            if path.symlink_metadata().is_ok() {
+                let _ = std::fs::remove_file(path);
+                tracing::warn!(path = %path.display(), "removed what a command must not create");
+            }
+        }
+    }
+}

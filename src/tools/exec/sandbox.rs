@@ -1,0 +1,273 @@
+//! What a confined command may write and read: the session's folders without what runs later, and
+//! everything but secrets and our own files. Which names those are is policy's.
+
+use std::collections::BTreeSet;
+use std::io::Result;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{ToolContext, ToolError};
+use crate::config::{SandboxConfig, SandboxMode};
+use crate::env::tasks;
+use crate::policy::paths::{self, class};
+use crate::process::confine::{self, Absent, Confinement, Grade, Hidden, Plan};
+use crate::prompt::facts::NO_SANDBOX;
+
+/// Folders below a root that are not searched for protected files: they hold copies and products.
+const SKIPPED: [&str; 9] = [
+    ".cache",
+    ".git",
+    ".venv",
+    "__pycache__",
+    "build",
+    "dist",
+    "node_modules",
+    "target",
+    "venv",
+];
+
+/// Most entries of a root that are looked at, and how deep.
+const ENTRIES: usize = 20_000;
+const DEPTH: usize = 8;
+
+/// Folders in which tools of the user keep secrets.
+const SECRET_PLACES: [&str; 7] = [
+    "",
+    ".cargo",
+    ".config",
+    ".docker",
+    ".gem",
+    ".local/share",
+    ".m2",
+];
+
+/// How far commands are confined with these settings. Tries it once, blocking.
+pub fn grade(config: &SandboxConfig) -> Grade {
+    match config.mode {
+        SandboxMode::Off => Grade::None,
+        SandboxMode::Auto | SandboxMode::Required => confine::grade().0,
+    }
+}
+
+/// The sandbox in a prompt's words.
+pub fn description(config: &SandboxConfig) -> &'static str {
+    match (grade(config), config.network) {
+        (Grade::None, _) => NO_SANDBOX,
+        (Grade::Partial, false) => "they write only in the session's folders and $TMPDIR; no network",
+        (Grade::Partial, true) => "they write only in the session's folders and $TMPDIR",
+        (Grade::Full, false) => {
+            "they write only in the session's folders and $TMPDIR, not to files that run later; no secrets; no network but their own loopback"
+        }
+        (Grade::Full, true) => {
+            "they write only in the session's folders and $TMPDIR, not to files that run later; no secrets"
+        }
+    }
+}
+
+/// The grade of the next command; an error if the user requires more than there is.
+pub(super) async fn checked_grade(cx: &ToolContext) -> std::result::Result<Grade, ToolError> {
+    let config = cx.config.sandbox.clone();
+    let required = config.mode == SandboxMode::Required;
+    let grade = cx.blocking(move || grade(&config)).await?;
+    if required && grade < Grade::Full {
+        let (_, reason) = confine::grade();
+        let reason = reason.unwrap_or_default();
+        return Err(cx.error("results/exec-no-sandbox.md", &[("reason", &reason)]));
+    }
+    Ok(grade)
+}
+
+/// How a command of this grade is confined.
+pub(super) async fn confinement(
+    cx: &ToolContext,
+    grade: Grade,
+) -> Result<Option<Arc<Confinement>>> {
+    if grade == Grade::None {
+        return Ok(None);
+    }
+    let temporary = cx.background.temporary()?;
+    let cx = cx.clone();
+    let found = tasks::blocking(move || build(&cx, grade, temporary)).await;
+    found.map(Some).map_err(std::io::Error::other)
+}
+
+fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement> {
+    let home = cx.policy.home.clone();
+    let mut plan = Plan {
+        temporary,
+        network: cx.config.sandbox.network,
+        ..Plan::default()
+    };
+    let wanted = cx.config.sandbox.write.iter().map(|name| match name.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(name),
+    });
+    let roots: Vec<PathBuf> = cx.workspace.roots().into_iter().map(|it| it.path).collect();
+    let written = roots.iter().cloned().chain(wanted.filter(|it| it.is_absolute()));
+    plan.writable = written
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| path.is_dir() && path.parent().is_some())
+        .collect();
+    let mut protected = Protected {
+        own: cx.policy.own.clone(),
+        ..Protected::default()
+    };
+    if grade == Grade::Full {
+        for root in &plan.writable {
+            protected.root(root);
+        }
+        protected.hide_own();
+        for place in SECRET_PLACES {
+            protected.secrets_in(&home.join(place));
+        }
+        protected.secrets_in(Path::new("/etc"));
+        plan.pinned = protected.pinned.into_iter().collect();
+        plan.read_only = protected.read_only.into_iter().collect();
+        plan.hidden.extend(protected.hidden);
+    }
+    Arc::new(Confinement {
+        grade,
+        plan,
+        absent: protected.absent,
+    })
+}
+
+#[derive(Default)]
+struct Protected {
+    own: Vec<PathBuf>,
+    pinned: BTreeSet<PathBuf>,
+    read_only: BTreeSet<PathBuf>,
+    hidden: Vec<Hidden>,
+    absent: Vec<Absent>,
+    looked_at: usize,
+}
+
+impl Protected {
+    fn root(&mut self, root: &Path) {
+        for name in paths::UNBORN {
+            let path = root.join(name);
+            if path.symlink_metadata().is_err() {
+                self.absent.push(Absent::Folder(path));
+            }
+        }
+        self.looked_at = 0;
+        // Breadth first, so that what is near the root is found whatever lies below.
+        let mut folders = std::collections::VecDeque::from([(root.to_owned(), 0)]);
+        while let Some((folder, depth)) = folders.pop_front() {
+            self.folder(&folder, depth, &mut folders);
+        }
+    }
+
+    fn folder(
+        &mut self,
+        folder: &Path,
+        depth: usize,
+        folders: &mut std::collections::VecDeque<(PathBuf, usize)>,
+    ) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            self.looked_at += 1;
+            if self.looked_at > ENTRIES {
+                return;
+            }
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let name = entry.file_name();
+            if name == ".git" && kind.is_dir() {
+                self.repository(&path);
+                continue;
+            }
+            let class = class(&path, &self.own);
+            // A link is protected by protecting its target.
+            let path = match kind.is_symlink() {
+                true => path.canonicalize().unwrap_or(path),
+                false => path,
+            };
+            if class.secret {
+                self.hide(path);
+            } else if class.own || class.executes_later || class.git {
+                self.read_only.insert(path);
+            } else if kind.is_dir()
+                && depth < DEPTH
+                && !SKIPPED.iter().any(|skipped| name == *skipped)
+            {
+                folders.push_back((path, depth + 1));
+            }
+        }
+    }
+
+    /// A repository stays writable, except what makes git run or read something else.
+    fn repository(&mut self, git: &Path) {
+        self.pinned.insert(git.to_owned());
+        for name in ["config", "config.worktree"] {
+            if git.join(name).exists() {
+                self.read_only.insert(git.join(name));
+            }
+        }
+        self.read_only_or(git.join("hooks"), Absent::Folder);
+        for folder in ["info", "objects", "objects/info"] {
+            if git.join(folder).is_dir() {
+                self.pinned.insert(git.join(folder));
+            }
+        }
+        self.read_only_or(git.join("info/attributes"), Absent::File);
+        self.read_only_or(git.join("objects/info/alternates"), Absent::File);
+        self.read_only_or(git.join("commondir"), Absent::Removed);
+        let modules = git.join("modules");
+        if modules.is_dir() {
+            self.modules(&modules, 0);
+        }
+    }
+
+    /// Repositories of submodules, whose names may have several parts.
+    fn modules(&mut self, folder: &Path, depth: usize) {
+        self.pinned.insert(folder.to_owned());
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if path.join("HEAD").exists() {
+                self.repository(&path);
+            } else if depth < DEPTH {
+                self.modules(&path, depth + 1);
+            }
+        }
+    }
+
+    fn read_only_or(&mut self, path: PathBuf, absent: fn(PathBuf) -> Absent) {
+        if path.symlink_metadata().is_ok() {
+            self.read_only.insert(path);
+        } else {
+            self.absent.push(absent(path));
+        }
+    }
+
+    fn hide(&mut self, path: PathBuf) {
+        self.hidden.push(Hidden {
+            path,
+            except: Vec::new(),
+        });
+    }
+
+    /// Our own folders, without what the user or we put there for commands.
+    fn hide_own(&mut self) {
+        let own = self.own.iter().filter_map(|path| path.canonicalize().ok());
+        let hidden = own.map(|path| Hidden {
+            except: [paths::SKILLS, paths::OUTPUT].map(|name| path.join(name)).into(),
+            path,
+        });
+        let hidden: Vec<Hidden> = hidden.collect();
+        self.hidden.extend(hidden);
+    }
+
+    fn secrets_in(&mut self, folder: &Path) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if class(&path, &[]).secret {
+                self.hide(path.canonicalize().unwrap_or(path));
+            }
+        }
+    }
+}
