@@ -182,6 +182,8 @@ impl Background {
         for command in commands {
             command.wait_until_ended().await;
         }
+        let temporary = self.state.lock().temporary.take();
+        drop(temporary);
     }
 }
 

@@ -168,7 +168,9 @@ impl Started {
         let reply = confined.reply();
         match (end, reply.error, reply.signal) {
             (End::Exited(_), Some(error), _) => Err(std::io::Error::other(error)),
-            (End::Exited(_), None, Some(signal)) => Ok((End::Signalled(signal), left.max(reply.left))),
+            (End::Exited(_), None, Some(signal)) => {
+                Ok((End::Signalled(signal), left.max(reply.left)))
+            }
             (End::Exited(_), None, None) => Ok((end, left.max(reply.left))),
             _ => Ok((end, left)),
         }
@@ -203,7 +205,7 @@ pub fn start(spec: &Spec) -> Result<Started> {
     };
     let mut command = CommandWrap::with_new(program, |command| {
         match &confined {
-            Some(_) => command.arg(confine::ARGUMENT),
+            Some(_) => command.arg0("interline").arg(confine::ARGUMENT),
             None => command.arg("-c").arg(&spec.command),
         };
         command

@@ -29,9 +29,7 @@ pub use helper::main;
 pub const ARGUMENT: &str = "confine";
 
 /// How much of a command's reach is restricted. Ordered: later restricts more.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
     /// Nothing.
@@ -295,7 +293,9 @@ impl Drop for Placeholders {
             });
             if users == Some(0) {
                 held.remove(path);
-                let empty = path.metadata().is_ok_and(|it| it.is_file() && it.len() == 0);
+                let empty = path
+                    .metadata()
+                    .is_ok_and(|it| it.is_file() && it.len() == 0);
                 let gone = match empty {
                     true => std::fs::remove_file(path),
                     false => std::fs::remove_dir(path),

@@ -180,7 +180,7 @@ fn explain_sandbox(grade: Grade) -> Option<&'static str> {
             "Partly sandboxed: it can change the workspace's folders, including files there that run later, and read your files.",
         ),
         Grade::Full => Some(
-            "Sandboxed: it can change only the workspace's folders, and nothing there that runs later.",
+            "Sandboxed: it can change only the workspace's folders, and no existing file there that runs later.",
         ),
     }
 }

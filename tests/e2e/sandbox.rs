@@ -52,7 +52,12 @@ fn escapes() -> Vec<Escape> {
 /// The words that start a program as an ordinary user, and whether they are needed.
 fn ordinary_user() -> Vec<String> {
     let root = rustix::process::geteuid().is_root();
-    let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let words = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
     let words = words.iter().filter(|_| root);
     words.map(|word| (*word).to_owned()).collect()
 }
@@ -88,7 +93,12 @@ impl World {
         let address = SocketAddr::from_abstract_name(&name).expect("a name");
         let abstract_socket = UnixListener::bind_addr(&address).expect("a socket");
         let socket = UnixListener::bind(stage.folder("out/socket")).expect("a socket");
-        let port = model.url().rsplit(':').next().unwrap_or_default().to_owned();
+        let port = model
+            .url()
+            .rsplit(':')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         let digits = |c: &char| c.is_ascii_digit();
         let port: String = port.chars().take_while(digits).collect();
         stage.write("pid", outside.id().to_string());
@@ -169,7 +179,9 @@ fn outputs(editor: &mut Editor, model: &Model, programs: usize) -> Vec<String> {
     }
     let asked = editor.script.asked.len();
     assert_eq!(asked, programs, "each command asked");
-    (0..programs).map(|turn| model.request(2 * turn + 1).result()).collect()
+    (0..programs)
+        .map(|turn| model.request(2 * turn + 1).result())
+        .collect()
 }
 
 fn running(escapes: &[&Escape]) -> Model {
@@ -313,7 +325,11 @@ fn the_grade_is_shown() {
     };
     assert!(reason.contains(expected), "{reason}");
     let system = model.request(0).system();
-    assert_eq!(system.contains("Commands run in a sandbox"), word != "none", "{system}");
+    assert_eq!(
+        system.contains("Commands run in a sandbox"),
+        word != "none",
+        "{system}"
+    );
 }
 
 fn without_namespaces(settings: &str, model: &Model) -> Option<(World, Editor)> {
@@ -321,7 +337,10 @@ fn without_namespaces(settings: &str, model: &Model) -> Option<(World, Editor)> 
     let under = ["unshare", "-U", "-r", "sh", "-c", NO_NAMESPACES, "sh"];
     let mut words = ordinary_user();
     words.extend(under.map(str::to_owned));
-    let tried = Command::new(&words[0]).args(&words[1..]).arg("true").status();
+    let tried = Command::new(&words[0])
+        .args(&words[1..])
+        .arg("true")
+        .status();
     if !tried.is_ok_and(|status| status.success()) {
         println!("skipped: this machine makes no user namespace for an ordinary user");
         return None;

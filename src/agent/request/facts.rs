@@ -30,8 +30,7 @@ use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::{PREFIX, Servers};
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
-    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime,
-    SkillFacts,
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
 };
 use crate::prompt::{Trust, fence};
 use crate::tools::Registry;

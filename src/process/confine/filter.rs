@@ -107,13 +107,13 @@ pub(super) fn apply(grade: Grade, network: bool) -> Result<()> {
     }
     // CLONE_NEWTIME, which `clone` uses for signals.
     let time = vec![condition(0, SeccompCmpOp::MaskedEq(0x80), 0x80)?];
-    rules.entry(libc::SYS_unshare).or_default().push(built(time)?);
+    rules
+        .entry(libc::SYS_unshare)
+        .or_default()
+        .push(built(time)?);
     for request in TERMINAL {
         let rule = vec![condition(1, SeccompCmpOp::Eq, request)?];
-        rules
-            .entry(libc::SYS_ioctl)
-            .or_default()
-            .push(built(rule)?);
+        rules.entry(libc::SYS_ioctl).or_default().push(built(rule)?);
     }
     // Only the internet, if it is the command's own or allowed, and messages to the kernel.
     // Sockets in the file system would reach the user's agents and daemons.

@@ -6,8 +6,8 @@ use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
-use crate::tools::exec::sandbox;
 use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
+use crate::tools::exec::sandbox;
 use crate::workspace::{SyncState, files};
 
 impl Sessions {

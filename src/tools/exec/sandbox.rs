@@ -53,7 +53,9 @@ pub fn grade(config: &SandboxConfig) -> Grade {
 pub fn description(config: &SandboxConfig) -> &'static str {
     match (grade(config), config.network) {
         (Grade::None, _) => NO_SANDBOX,
-        (Grade::Partial, false) => "they write only in the session's folders and $TMPDIR; no network",
+        (Grade::Partial, false) => {
+            "they write only in the session's folders and $TMPDIR; no network"
+        }
         (Grade::Partial, true) => "they write only in the session's folders and $TMPDIR",
         (Grade::Full, false) => {
             "they write only in the session's folders and $TMPDIR, not to files that run later; no secrets; no network but their own loopback"
@@ -98,12 +100,20 @@ fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement>
         network: cx.config.sandbox.network,
         ..Plan::default()
     };
-    let wanted = cx.config.sandbox.write.iter().map(|name| match name.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => PathBuf::from(name),
-    });
+    let wanted = cx
+        .config
+        .sandbox
+        .write
+        .iter()
+        .map(|name| match name.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None => PathBuf::from(name),
+        });
     let roots: Vec<PathBuf> = cx.workspace.roots().into_iter().map(|it| it.path).collect();
-    let written = roots.iter().cloned().chain(wanted.filter(|it| it.is_absolute()));
+    let written = roots
+        .iter()
+        .cloned()
+        .chain(wanted.filter(|it| it.is_absolute()));
     plan.writable = written
         .filter_map(|path| path.canonicalize().ok())
         .filter(|path| path.is_dir() && path.parent().is_some())
@@ -255,7 +265,9 @@ impl Protected {
     fn hide_own(&mut self) {
         let own = self.own.iter().filter_map(|path| path.canonicalize().ok());
         let hidden = own.map(|path| Hidden {
-            except: [paths::SKILLS, paths::OUTPUT].map(|name| path.join(name)).into(),
+            except: [paths::SKILLS, paths::OUTPUT]
+                .map(|name| path.join(name))
+                .into(),
             path,
         });
         let hidden: Vec<Hidden> = hidden.collect();
