@@ -110,6 +110,8 @@ impl Policy {
 pub enum Reason {
     InsideRoots,
     SessionRule,
+    /// A command that the sandbox contains.
+    Sandboxed,
     Mode(Mode),
     AsksAlways,
     /// Changes are reviewed before they are applied.
@@ -172,8 +174,12 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             } => decide_write(policy, located),
             Fact::OnDisk => ask(Reason::OnDisk),
             Fact::Command {
-                command, cwd, runs, ..
-            } => decide_command(policy, command, cwd, runs),
+                command,
+                cwd,
+                runs,
+                sandbox,
+                ..
+            } => decide_command(policy, command, cwd, runs, *sandbox),
             Fact::Memory {
                 lasting,
                 everywhere,
@@ -331,7 +337,13 @@ fn decide_write(policy: &Policy, located: &Located) -> Decision {
     Decision::Allow(Reason::InsideRoots)
 }
 
-fn decide_command(policy: &Policy, command: &str, cwd: &Located, runs: &[String]) -> Decision {
+fn decide_command(
+    policy: &Policy,
+    command: &str,
+    cwd: &Located,
+    runs: &[String],
+    sandbox: Grade,
+) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -361,6 +373,12 @@ fn decide_command(policy: &Policy, command: &str, cwd: &Located, runs: &[String]
         .any(|rule| rule.allows(command, &cwd.path, runs))
     {
         return Decision::Allow(Reason::SessionRule);
+    }
+    // A repository that is not trusted still cannot make its programs run by a prompt.
+    let elsewhere = |root: &PathBuf| cwd.path.starts_with(root);
+    let trusted = policy.trusted && !policy.untrusted_roots.iter().any(elsewhere);
+    if sandbox == Grade::Full && policy.approvals == Approvals::Auto && trusted {
+        return Decision::Allow(Reason::Sandboxed);
     }
     ask_or_remember(Reason::Command)
 }

@@ -241,7 +241,7 @@ impl CommandCall {
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }
-        let mut output = finished_output(cx, &finished, self.timeout_ms, &unsaved);
+        let mut output = finished_output(cx, &finished, &self, &unsaved);
         output.text.push_str(&reloaded::note(cx).await);
         Ok(output)
     }
@@ -337,9 +337,10 @@ fn unsaved_note(cx: &ToolContext, unsaved: &[Uri]) -> String {
 fn finished_output(
     cx: &ToolContext,
     finished: &Finished,
-    timeout_ms: u64,
+    call: &CommandCall,
     unsaved: &[Uri],
 ) -> ToolOutput {
+    let (timeout_ms, grade) = (call.timeout_ms, call.grade);
     let mut text = match background_results::own_end(&cx.texts, finished.end) {
         Some(text) => text,
         None => cx.text("results/exec-timed-out.md", &[("limit", &timeout_ms)]),
@@ -357,6 +358,9 @@ fn finished_output(
             true => cx.text("results/exec-left-stopped.md", &count),
             false => cx.text("results/exec-left.md", &count),
         });
+    }
+    if finished.end != End::Exited(0) {
+        text.push_str(&sandbox::refusals(cx, grade, &finished.output.text));
     }
     text.push_str(&unsaved_note(cx, unsaved));
     ToolOutput {

@@ -24,6 +24,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::Confined => "results/denied-confined.md",
         Reason::InsideRoots
         | Reason::SessionRule
+        | Reason::Sandboxed
         | Reason::AsksAlways
         | Reason::ReviewsFirst
         | Reason::UntrustedFolder
@@ -100,6 +101,7 @@ pub fn explain(reason: Reason) -> &'static str {
     match reason {
         Reason::InsideRoots => "It stays inside the workspace's folders.",
         Reason::SessionRule => "You allowed exactly this for this session.",
+        Reason::Sandboxed => "The sandbox contains it, and the setting `approvals` is `auto`.",
         Reason::Mode(_) => "The session's mode does not allow changes.",
         Reason::AsksAlways => "The setting `approvals` is `ask`.",
         Reason::ReviewsFirst => {

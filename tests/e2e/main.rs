@@ -57,6 +57,7 @@ mod reverts;
 mod reviews;
 mod routing;
 mod rules;
+#[cfg(target_os = "linux")]
 mod sandbox;
 mod saves;
 mod screen;

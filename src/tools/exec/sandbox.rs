@@ -12,6 +12,7 @@ use crate::env::tasks;
 use crate::policy::paths::{self, class};
 use crate::process::confine::{self, Absent, Confinement, Grade, Hidden, Plan};
 use crate::prompt::facts::NO_SANDBOX;
+use crate::prompt::fence;
 
 /// Folders below a root that are not searched for protected files: they hold copies and products.
 const SKIPPED: [&str; 9] = [
@@ -77,6 +78,28 @@ pub(super) async fn checked_grade(cx: &ToolContext) -> std::result::Result<Grade
         return Err(cx.error("results/exec-no-sandbox.md", &[("reason", &reason)]));
     }
     Ok(grade)
+}
+
+/// Messages of programs that were refused something. Other causes have the same ones.
+const REFUSALS: [&str; 7] = [
+    "Read-only file system",
+    "Permission denied",
+    "Operation not permitted",
+    "Device or resource busy",
+    "Network is unreachable",
+    "Temporary failure in name resolution",
+    "Could not resolve host",
+];
+
+/// A line of its own for a failed command: what the sandbox probably refused.
+pub(super) fn refusals(cx: &ToolContext, grade: Grade, output: &str) -> String {
+    let refused = |line: &&str| REFUSALS.iter().any(|words| line.contains(words));
+    let Some(line) = output.lines().find(refused).filter(|_| grade > Grade::None) else {
+        return String::new();
+    };
+    let line = fence::line(line);
+    let text = cx.text("results/exec-confined.md", &[("line", &line)]);
+    format!("\n{text}")
 }
 
 /// How a command of this grade is confined.

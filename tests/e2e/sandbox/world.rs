@@ -1,0 +1,237 @@
+//! A workspace with things outside it, and programs that run as an ordinary user in it.
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::editor::{Approval, Editor, Launch};
+use crate::fixture::Stage;
+use crate::model::{Model, Reply};
+
+const ESCAPES: &str = include_str!("escapes.txt");
+
+/// The user that programs run as if the tests run as root.
+const NOBODY: u32 = 65534;
+
+const TEXT: &str = "//- /a.txt\nx\n//- /Makefile\nall:\n//- /sub/package.json\n{}\n//- /.env\nTOKEN=x\n\
+    //- /.git/HEAD\nref: refs/heads/main\n//- /.git/config\n[core]\nrepositoryformatversion = 0\n\
+    //- /.git/hooks/sample\n\n//- /.git/info/exclude\n\n//- /.git/objects/info/packs\n\n\
+    //- /.git/modules/sub/HEAD\nref: refs/heads/main\n//- /.git/modules/sub/config\n[core]\n\
+    //- /.git/modules/sub/hooks/sample\n\n";
+
+/// A user namespace without further ones, as on machines that forbid them.
+const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+
+pub struct Escape {
+    pub name: &'static str,
+    /// Only a complete sandbox stops it.
+    pub full: bool,
+    /// It succeeds without a sandbox.
+    pub control: bool,
+    pub program: &'static str,
+}
+
+pub fn escapes() -> Vec<Escape> {
+    let parts = ESCAPES.split("\n== ").skip(1);
+    let escape = |part: &'static str| {
+        let (head, program) = part.split_once('\n').expect("a program");
+        Escape {
+            name: head.split(" [").next().expect("a name"),
+            full: head.contains("[full]"),
+            control: head.contains("[control]"),
+            program: program.trim_end(),
+        }
+    };
+    parts.map(escape).collect()
+}
+
+/// The words that start a program as an ordinary user; none if the tests run as one.
+fn ordinary_user() -> Vec<String> {
+    let root = rustix::process::geteuid().is_root();
+    let words = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let words = words.iter().filter(|_| root);
+    words.map(|word| (*word).to_owned()).collect()
+}
+
+/// A workspace with things outside it, all of which belong to the ordinary user.
+pub struct World {
+    pub stage: Stage,
+    outside: Child,
+    _sockets: [UnixListener; 2],
+}
+
+impl World {
+    pub fn new(settings: &str, model: &Model) -> Self {
+        let stage = Stage::new(TEXT);
+        let put = |name: &str, text: &str| {
+            let path = stage.folder(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        put("config/interline/config.toml", settings);
+        put("home/.ssh/id_ed25519", "secret");
+        for name in ["file", "moved", "removed"] {
+            put(&format!("out/{name}"), "outside\n");
+        }
+        let mut words = ordinary_user();
+        words.extend(["sleep", "600"].map(str::to_owned));
+        let outside = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("a process outside");
+        let name = format!("interline-{}", outside.id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let abstract_socket = UnixListener::bind_addr(&address).expect("a socket");
+        let socket = UnixListener::bind(stage.folder("out/socket")).expect("a socket");
+        let port = model
+            .url()
+            .rsplit(':')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        let digits = |c: &char| c.is_ascii_digit();
+        let port: String = port.chars().take_while(digits).collect();
+        std::fs::create_dir_all(stage.path(".git/refs/heads")).expect("a folder");
+        stage.write("pid", outside.id().to_string());
+        stage.write("abstract", name);
+        stage.write("port", port);
+        // A debug build may be in a folder that the ordinary user cannot enter.
+        std::fs::copy(env!("CARGO_BIN_EXE_interline"), stage.folder("interline")).expect("a copy");
+        if rustix::process::geteuid().is_root() {
+            give(&stage.folder("."));
+        }
+        Self {
+            stage,
+            outside,
+            _sockets: [abstract_socket, socket],
+        }
+    }
+
+    /// `under`: words that start the program, after those for the ordinary user.
+    pub fn editor(&self, model: &Model, under: &[&str]) -> Editor {
+        self.launch(model, under).start()
+    }
+
+    pub fn launch(&self, model: &Model, under: &[&str]) -> Launch<'_> {
+        let mut words = ordinary_user();
+        words.extend(under.iter().map(|word| (*word).to_owned()));
+        // The program that is passed last is replaced by the copy.
+        let copy = self.stage.folder("interline").display().to_string();
+        let start = format!("shift; exec {copy} \"$@\"");
+        words.extend(["sh", "-c", &start, "sh"].map(str::to_owned));
+        self.stage.launch(model).under(words)
+    }
+
+    pub fn outside_lives(&mut self) -> bool {
+        matches!(self.outside.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.outside.kill();
+        let _ = self.outside.wait();
+    }
+}
+
+/// Gives a folder with everything in it to the ordinary user.
+fn give(path: &Path) {
+    let owner = Some(NOBODY);
+    std::os::unix::fs::lchown(path, owner, owner).expect("a change of owner");
+    if path.symlink_metadata().is_ok_and(|kind| kind.is_dir()) {
+        for entry in std::fs::read_dir(path).expect("a folder").flatten() {
+            give(&entry.path());
+        }
+    }
+}
+
+/// Every file below `folder` with its content.
+pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let text = std::fs::read(&path).unwrap_or_default();
+                    found.push((path, text));
+                }
+                _ => found.push((path, Vec::new())),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Runs each program by the agent's tool, one a turn, and returns what it printed.
+pub fn outputs(editor: &mut Editor, model: &Model, programs: usize) -> Vec<String> {
+    editor.approvals(&vec![Approval::Allow; programs]);
+    for turn in 0..programs {
+        editor.run(&format!("try {turn}"));
+    }
+    let asked = editor.script.asked.len();
+    assert_eq!(asked, programs, "each command asked");
+    (0..programs)
+        .map(|turn| model.request(2 * turn + 1).result())
+        .collect()
+}
+
+pub fn running(escapes: &[&Escape]) -> Model {
+    let programs: Vec<String> = escapes.iter().map(|it| it.program.to_owned()).collect();
+    Model::start(move |request| match request.n % 2 {
+        0 => Reply::exec(&programs[request.n / 2]),
+        _ => Reply::text("ok"),
+    })
+}
+
+/// The grade that the program found, and why it is not `full`.
+pub fn grade(world: &World) -> String {
+    let mut words = ordinary_user();
+    words.push(world.stage.folder("interline").display().to_string());
+    words.push("doctor".to_owned());
+    let output = Command::new(&words[0])
+        .args(&words[1..])
+        .env_clear()
+        .envs(world.stage.environment("http://127.0.0.1:9"))
+        .current_dir(world.stage.root())
+        .output()
+        .expect("the doctor");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
+    line.expect("a line about the sandbox").to_owned()
+}
+
+pub fn without_namespaces(settings: &str, model: &Model) -> Option<(World, Editor)> {
+    let world = World::new(settings, model);
+    let under = ["unshare", "-U", "-r", "sh", "-c", NO_NAMESPACES, "sh"];
+    let mut words = ordinary_user();
+    words.extend(under.map(str::to_owned));
+    let tried = Command::new(&words[0])
+        .args(&words[1..])
+        .arg("true")
+        .status();
+    if !tried.is_ok_and(|status| status.success()) {
+        println!("skipped: this machine makes no user namespace for an ordinary user");
+        return None;
+    }
+    let editor = world.editor(model, &under);
+    Some((world, editor))
+}
+
+/// Names of the tried programs that got out, with what they printed.
+pub fn escaped<'a>(tried: &[&'a Escape], outputs: &[String]) -> Vec<(&'a str, String)> {
+    let both = tried.iter().zip(outputs);
+    let out = both.filter(|(_, output)| output.contains("ESCAPED"));
+    out.map(|(escape, output)| (escape.name, output.clone()))
+        .collect()
+}
