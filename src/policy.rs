@@ -374,7 +374,7 @@ fn decide_command(
     {
         return Decision::Allow(Reason::SessionRule);
     }
-    // A repository that is not trusted still cannot make its programs run by a prompt.
+    // The text of a folder that is not trusted may steer the model.
     let elsewhere = |root: &PathBuf| cwd.path.starts_with(root);
     let trusted = policy.trusted && !policy.untrusted_roots.iter().any(elsewhere);
     if sandbox == Grade::Full && policy.approvals == Approvals::Auto && trusted {

@@ -7,6 +7,7 @@ use super::{Decision, Fact, Policy, Reason, Roles, Rule, decide, ends_command_ru
 use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
 use crate::policy::Access;
+use crate::process::confine::Grade;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{FileKind, Located, Uri};
 
@@ -28,6 +29,8 @@ fn located(path: &str) -> Located {
         open: false,
     }
 }
+
+mod sandboxed;
 
 fn policy() -> Policy {
     Policy {
@@ -377,54 +380,6 @@ fn edits_ask_in_an_untrusted_root_beside_a_trusted_one() {
     let write = |path| on(&policy, located(path), Access::Write);
     assert_eq!(write("/w/repo/vendor/x"), ask(Reason::UntrustedFolder));
     assert_eq!(write("/w/repo/vendor-not/x"), ALLOW);
-}
-
-/// Only a complete sandbox, in a trusted folder, with `approvals = "auto"`.
-#[test]
-fn a_contained_command_runs_unasked_only_with_auto() {
-    let auto = || Policy {
-        approvals: Approvals::Auto,
-        ..policy()
-    };
-    let decide_confined = |policy: &Policy, command: &str, cwd: &str, grade: Grade| {
-        let mut cwd = located(cwd);
-        cwd.kind = FileKind::Directory;
-        decide(
-            policy,
-            &[confined_fact(command.to_owned(), cwd, &[], grade)],
-        )
-    };
-    let run = |policy: &Policy, grade| decide_confined(policy, "make test", ROOT, grade);
-    assert_eq!(
-        run(&auto(), Grade::Full),
-        Decision::Allow(Reason::Sandboxed)
-    );
-    let asks = Decision::Ask {
-        reason: Reason::Command,
-        remember: true,
-    };
-    for grade in [Grade::None, Grade::Partial] {
-        assert_eq!(run(&auto(), grade), asks);
-    }
-    assert_eq!(run(&policy(), Grade::Full), asks);
-    let untrusted = Policy {
-        trusted: false,
-        ..auto()
-    };
-    assert_eq!(run(&untrusted, Grade::Full), asks);
-    let other = Policy {
-        untrusted_roots: vec![ROOT.into()],
-        ..auto()
-    };
-    assert_eq!(run(&other, Grade::Full), asks);
-    let outside = decide_confined(&auto(), "make", "/w/repo-evil", Grade::Full);
-    assert_eq!(outside, ask(Reason::OutsideRoots));
-    let plan = Policy {
-        mode: Mode::Plan,
-        ..auto()
-    };
-    let refused = Decision::Deny(Reason::Mode(Mode::Plan));
-    assert_eq!(run(&plan, Grade::Full), refused);
 }
 
 #[test]
