@@ -11,6 +11,8 @@ use crate::process::confine::Grade;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{FileKind, Located, Uri};
 
+mod sandboxed;
+
 const ROOT: &str = "/w/repo";
 
 fn located(path: &str) -> Located {
@@ -29,8 +31,6 @@ fn located(path: &str) -> Located {
         open: false,
     }
 }
-
-mod sandboxed;
 
 fn policy() -> Policy {
     Policy {
