@@ -34,8 +34,8 @@ pub(super) fn mount(plan: &Plan) -> Result<()> {
     for path in bound {
         match rustix::mount::mount_bind_recursive(path, path) {
             Ok(()) => {}
-            // Removed since it was listed: there is nothing to protect or to write to.
-            Err(Errno::NOENT) => {}
+            // Removed since it was listed, or below a folder that the command cannot enter either.
+            Err(Errno::NOENT | Errno::ACCESS) => {}
             Err(error) => return Err(at(path, error)),
         }
     }
@@ -134,8 +134,11 @@ fn hide(plan: &Plan) -> Result<()> {
             continue;
         }
         let mask = if kind.is_dir() { &folder } else { &file };
-        rustix::mount::mount_bind(mask, path).map_err(|error| at(path, error))?;
-        seal(path)?;
+        match rustix::mount::mount_bind(mask, path) {
+            Ok(()) => seal(path)?,
+            Err(Errno::NOENT | Errno::ACCESS) => {}
+            Err(error) => return Err(at(path, error)),
+        }
     }
     rustix::mount::unmount(workshop, UnmountFlags::DETACH).map_err(|error| at(workshop, error))
 }
