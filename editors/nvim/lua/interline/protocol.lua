@@ -610,7 +610,7 @@
 ---@field sessions? interline.SessionRow[]
 ---@field documents? interline.DocumentStatus[]
 ---@field mcpServers? interline.McpServer[]
----@field sandbox? string `none` until there is one.
+---@field sandbox? string How far commands are confined: `full`, `partial` or `none`.
 ---@field policy? table<string, any> Setting → value and its source.
 ---@field ignoredSettings? interline.IgnoredSetting[] Ignored settings, with the reason.
 ---@field trust? table<string, boolean> Folder → trusted.
