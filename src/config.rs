@@ -136,6 +136,7 @@ pub enum SandboxMode {
     Required,
     /// As far as it is possible.
     Auto,
+    /// Not at all: they have the user's rights.
     #[default]
     Off,
 }
