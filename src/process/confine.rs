@@ -243,6 +243,12 @@ impl Reply {
     }
 }
 
+/// An error that says which step failed.
+#[cfg(target_os = "linux")]
+fn because(what: &str, error: &Error) -> Error {
+    Error::new(error.kind(), format!("{what}: {error}"))
+}
+
 /// Placeholders that commands of this process use, with the number of those commands.
 static HELD: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 

@@ -73,7 +73,7 @@ struct CommandCall {
     /// 0: no limit.
     timeout_ms: u64,
     background: bool,
-    /// How far it is confined, as the user was told.
+    /// How far it is confined, as the approval says.
     grade: Grade,
 }
 

@@ -10,7 +10,7 @@ use nix::sched::CloneFlags;
 use rustix::process::{WaitOptions, getegid, geteuid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{ARGUMENT, Grade, Reply, Request, filter, mounts, rules};
+use super::{ARGUMENT, Grade, Reply, Request, because, filter, mounts, rules};
 
 /// The second argument, of the second stage.
 const INNER: &str = "inner";
@@ -254,8 +254,4 @@ fn close_inherited() -> Result<()> {
         let _ = nix::unistd::close(descriptor);
     }
     Ok(())
-}
-
-pub(super) fn because(what: &str, error: &Error) -> Error {
-    Error::new(error.kind(), format!("{what}: {error}"))
 }

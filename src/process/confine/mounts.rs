@@ -15,8 +15,7 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::helper::because;
-use super::{Hidden, Plan};
+use super::{Hidden, Plan, because};
 
 const NEW: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
