@@ -60,6 +60,7 @@ async fn a_cancelled_command_leaves_a_server_alone() {
         timeout: std::time::Duration::from_secs(60),
         keep: 1000,
         spill: dir.path().to_owned(),
+        confinement: None,
     };
     let (begun, mut seen) = tokio::sync::mpsc::unbounded_channel();
     let running_command = tokio::spawn(process::run(command, cancel.clone(), move |_| {
