@@ -60,7 +60,10 @@ enum Command {
     Warden,
     /// Runs one command in a sandbox; started by the server itself.
     #[command(hide = true)]
-    Confine { stage: Option<String> },
+    Confine {
+        /// Which of its two stages.
+        stage: Option<String>,
+    },
 }
 
 #[derive(clap::Args, Default)]

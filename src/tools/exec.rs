@@ -353,10 +353,10 @@ fn finished_output(
     }
     if finished.left > 0 {
         text.push('\n');
-        let count: [(&str, &dyn std::fmt::Display); 1] = [("count", &finished.left)];
+        let left = finished.left;
         text.push_str(&match finished.stopped {
-            true => cx.text("results/exec-left-stopped.md", &count),
-            false => cx.text("results/exec-left.md", &count),
+            true => cx.text("results/exec-left-stopped.md", &[("count", &left)]),
+            false => cx.text("results/exec-left.md", &[("count", &left)]),
         });
     }
     if finished.end != End::Exited(0) {
