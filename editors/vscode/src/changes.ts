@@ -144,7 +144,8 @@ function repeats({ start, end }: Range, text: string, change: Change): boolean {
   if (!text.trim()) return false;
   const beside = (at: Position) => !before(at, change.start) && !before(change.old, at);
   const touches = beside(start);
-  if ((touches || beside(end)) && change.text.includes("\n") && holds(text, change.text)) return true;
+  const lines = change.text.includes("\n") && holds(text, change.text);
+  if (lines && (touches || beside(end))) return true;
   if (before(start, end)) return false;
   if (touches && holds(change.text, text)) return true;
   if (text.length !== change.text.length) return false;
