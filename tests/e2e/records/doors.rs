@@ -1,6 +1,6 @@
 //! Records of the other ways in: the Agent Client Protocol and the command line.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::record::Record;
 use super::{TEXT, script};
@@ -70,7 +70,16 @@ fn the_record_of_a_session_in_an_acp_client() {
             params["sessionId"] = session.as_str().into();
         }
         match client.call(method, params) {
-            Ok(answer) => record.line(method, &answer),
+            Ok(answer) => {
+                record.line(method, &answer);
+                if method == "session/load" {
+                    // Sent beside the answer.
+                    let usage =
+                        |update: &Value| update["update"]["sessionUpdate"] == "usage_update";
+                    client.until(|client| client.updates.iter().any(usage));
+                    client.updates.sort_by_key(usage);
+                }
+            }
             Err(error) => record.line(method, &error),
         }
         updates(&mut record, &mut client);
