@@ -211,7 +211,7 @@ impl Bridge {
         self.state.lock().open.remove(&file.key());
     }
 
-    /// The file is neither read nor written for now.
+    /// The file is neither read nor written until it is shown or released.
     pub fn hide(&self, file: &Located, reason: &str) {
         if let Some(open) = self.state.lock().open.get_mut(&file.key()) {
             open.text = None;

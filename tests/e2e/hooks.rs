@@ -77,8 +77,8 @@ fn input(stage: &Stage) -> Option<Value> {
 struct Seen {
     turn: Turn,
     input: Value,
-    told_model: bool,
-    told_user: bool,
+    model_saw: bool,
+    user_saw: bool,
     requests: usize,
 }
 
@@ -105,8 +105,8 @@ fn meet(stage: &Stage, editor: &mut Editor, model: &Model, event: &str, command:
     let notices = turn.of("notice").into_iter();
     let mut notices = notices.map(|it| it["text"].to_string().to_lowercase());
     Seen {
-        told_model: sent.map(|it| it.raw_text()).any(|it| it.contains("MARK")),
-        told_user: notices.any(|it| it.contains("hook")),
+        model_saw: sent.map(|it| it.raw_text()).any(|it| it.contains("MARK")),
+        user_saw: notices.any(|it| it.contains("hook")),
         requests: model.count() - before,
         turn,
         input,
@@ -141,8 +141,8 @@ impl Row {
         let what = format!("{}, {outcome}", self.event);
         assert_eq!(seen.input["hook_event_name"], self.event, "{what}");
         let block = matches!(outcome, "block" | "deny");
-        let told = (outcome == "context" && self.adds) || (block && self.hears);
-        assert_eq!(seen.told_model, told, "{what}");
+        let expected = (outcome == "context" && self.adds) || (block && self.hears);
+        assert_eq!(seen.model_saw, expected, "{what}");
         let stopped = stops(seen, self.event);
         assert_eq!(stopped, block && self.refuses, "{what}: {}", seen.requests);
         let fails = matches!(outcome, "error" | "late" | "not JSON" | "missing");
@@ -151,12 +151,7 @@ impl Row {
             "SessionStart" => fails || outcome == "block",
             _ => fails && self.shows,
         };
-        assert_eq!(
-            seen.told_user,
-            shown,
-            "{what}: {:?}",
-            seen.turn.of("notice")
-        );
+        assert_eq!(seen.user_saw, shown, "{what}: {:?}", seen.turn.of("notice"));
     }
 
     /// Every outcome.

@@ -12,7 +12,7 @@ use crate::model::{Model, Reply};
 const ESCAPES: &str = include_str!("escapes.txt");
 
 /// The user that programs run as if the tests run as root.
-const NOBODY: u32 = 65534;
+const ORDINARY_USER: u32 = 65534;
 
 const TEXT: &str = "//- /a.txt\nx\n//- /Makefile\nall:\n//- /sub/package.json\n{}\n//- /.env\nTOKEN=x\n\
     //- /.git/HEAD\nref: refs/heads/main\n//- /.git/config\n[core]\nrepositoryformatversion = 0\n\
@@ -143,7 +143,7 @@ impl Drop for World {
 
 /// Gives a folder with everything in it to the ordinary user.
 fn give(path: &Path) {
-    let owner = Some(NOBODY);
+    let owner = Some(ORDINARY_USER);
     std::os::unix::fs::lchown(path, owner, owner).expect("a change of owner");
     if path.symlink_metadata().is_ok_and(|kind| kind.is_dir()) {
         for entry in std::fs::read_dir(path).expect("a folder").flatten() {
