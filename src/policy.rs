@@ -112,6 +112,10 @@ pub enum Reason {
     SessionRule,
     /// A command that the sandbox contains.
     Sandboxed,
+    /// A command in the sandbox of which every part is known to only read.
+    ReadOnly,
+    /// A command of too many parts, or nested too deep.
+    TooComplex,
     Mode(Mode),
     AsksAlways,
     /// Changes are reviewed before they are applied.
@@ -354,6 +358,10 @@ fn decide_command(
     if commands::has_hidden_characters(command) {
         return Decision::Deny(Reason::DangerousCharacters);
     }
+    let verdict = commands::judge(command);
+    if verdict == commands::Verdict::Refused {
+        return Decision::Deny(Reason::TooComplex);
+    }
     let class = classify(policy, cwd);
     if class.own {
         return Decision::Deny(Reason::OwnFiles);
@@ -379,6 +387,11 @@ fn decide_command(
     let trusted = policy.trusted && !policy.untrusted_roots.iter().any(elsewhere);
     if sandbox == Grade::Full && policy.approvals == Approvals::Auto && trusted {
         return Decision::Allow(Reason::Sandboxed);
+    }
+    // The sandbox holds even if the list of known programs were wrong.
+    let reads = verdict == commands::Verdict::ReadOnly && policy.approvals != Approvals::Ask;
+    if sandbox == Grade::Full && reads && trusted {
+        return Decision::Allow(Reason::ReadOnly);
     }
     ask_or_remember(Reason::Command)
 }

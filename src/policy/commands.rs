@@ -1,5 +1,11 @@
 //! Checks on the text of a command line: control characters, size, known programs. They never
-//! prove that a command is safe.
+//! prove that a command is safe: what they let run unasked runs in the sandbox.
+
+mod grammar;
+mod judge;
+mod limits;
+
+pub use judge::{Verdict, judge};
 
 use crate::visible::{blank, hidden};
 

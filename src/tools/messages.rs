@@ -21,10 +21,12 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::HardLink => "results/denied-hard-link.md",
         Reason::Special => "results/denied-special.md",
         Reason::DangerousCharacters => "results/denied-dangerous-characters.md",
+        Reason::TooComplex => "results/denied-too-complex.md",
         Reason::Confined => "results/denied-confined.md",
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::Sandboxed
+        | Reason::ReadOnly
         | Reason::AsksAlways
         | Reason::ReviewsFirst
         | Reason::UntrustedFolder
@@ -102,6 +104,10 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::InsideRoots => "It stays inside the workspace's folders.",
         Reason::SessionRule => "You allowed exactly this for this session.",
         Reason::Sandboxed => "The sandbox contains it, and the setting `approvals` is `auto`.",
+        Reason::ReadOnly => "The sandbox contains it, and every part of it is known to only read.",
+        Reason::TooComplex => {
+            "The command has more than 50 parts, or is nested more than 20 levels deep."
+        }
         Reason::Mode(_) => "The session's mode does not allow changes.",
         Reason::AsksAlways => "The setting `approvals` is `ask`.",
         Reason::ReviewsFirst => {

@@ -3,7 +3,7 @@
 use super::{ROOT, ask, confined_fact, located, policy};
 use crate::config::Approvals;
 use crate::conversation::Mode;
-use crate::policy::{Decision, Policy, Reason, decide};
+use crate::policy::{Decision, Policy, Reason, Rule, decide};
 use crate::process::confine::Grade;
 use crate::workspace::FileKind;
 
@@ -53,4 +53,59 @@ fn a_contained_command_runs_unasked_only_with_auto() {
     };
     let refused = Decision::Deny(Reason::Mode(Mode::Plan));
     assert_eq!(run(&plan, Grade::Full), refused);
+}
+
+/// A command that only reads runs unasked where the sandbox is complete, in a trusted folder; with
+/// `approvals = "ask"` it asks.
+#[test]
+fn a_command_that_only_reads_runs_unasked_only_in_a_complete_sandbox() {
+    let run = |policy: &Policy, command: &str, grade| {
+        let mut cwd = located(ROOT);
+        cwd.kind = FileKind::Directory;
+        decide(
+            policy,
+            &[confined_fact(command.to_owned(), cwd, &[], grade)],
+        )
+    };
+    let asks = Decision::Ask {
+        reason: Reason::Command,
+        remember: true,
+    };
+    let reads = "git status && ls | wc -l";
+    let allowed = Decision::Allow(Reason::ReadOnly);
+    assert_eq!(run(&policy(), reads, Grade::Full), allowed);
+    assert_eq!(run(&policy(), "git push", Grade::Full), asks);
+    for grade in [Grade::None, Grade::Partial] {
+        assert_eq!(run(&policy(), reads, grade), asks);
+    }
+    let always = Policy {
+        approvals: Approvals::Ask,
+        ..policy()
+    };
+    assert_eq!(run(&always, reads, Grade::Full), asks);
+    let untrusted = Policy {
+        trusted: false,
+        ..policy()
+    };
+    assert_eq!(run(&untrusted, reads, Grade::Full), asks);
+}
+
+#[test]
+fn a23_a_command_of_too_many_parts_is_denied_even_with_a_rule() {
+    for line in ["true; ".repeat(60), "(".repeat(21)] {
+        let rule = Rule::Command {
+            command: line.clone(),
+            cwd: ROOT.into(),
+            runs: Vec::new(),
+        };
+        let auto = Policy {
+            approvals: Approvals::Auto,
+            rules: vec![rule],
+            ..policy()
+        };
+        let mut cwd = located(ROOT);
+        cwd.kind = FileKind::Directory;
+        let fact = confined_fact(line, cwd, &[], Grade::Full);
+        assert_eq!(decide(&auto, &[fact]), Decision::Deny(Reason::TooComplex));
+    }
 }
