@@ -636,7 +636,6 @@ pub fn declares(declared: &BTreeMap<String, serde_json::Value>, fact: &str) -> b
 impl Shared {
     /// The policy in force for a session with these settings in `cwd`.
     pub fn policy(&self, settings: &Settings, cwd: &Path) -> Policy {
-        let dirs = &self.env.dirs;
         Policy {
             confine: settings.confine(cwd),
             mode: settings.mode,
@@ -645,13 +644,8 @@ impl Shared {
             trusted: self.trusted(cwd),
             untrusted_roots: self.untrusted_roots(cwd),
             rules: settings.rules.clone(),
-            own: vec![
-                dirs.config.clone(),
-                dirs.state.clone(),
-                dirs.runtime.clone(),
-            ],
-            home: dirs.home.clone(),
             roles: self.roles(cwd),
+            ..Policy::of_names(&self.env.dirs)
         }
     }
 

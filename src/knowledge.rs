@@ -31,13 +31,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::OFlags;
 
 use crate::env::Env;
-use crate::workspace::listings::Listings;
 
 /// What a process holds of files that it has read.
 #[derive(Default)]
 pub struct Caches {
     pub heads: git::HeadCache,
-    pub listings: Listings,
     pub skills: skills::SkillCache,
     pub memories: memory::MemoryCache,
     used: AtomicBool,

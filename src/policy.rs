@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
+use crate::env::Dirs;
 use crate::process::confine::Grade;
 use crate::workspace::search::{Entries, Visibility};
 use crate::workspace::{FileKind, Located};
@@ -93,6 +94,19 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// What protects files whatever the session: for what is shown or handed over outside of one.
+    pub fn of_names(dirs: &Dirs) -> Self {
+        Self {
+            own: vec![
+                dirs.config.clone(),
+                dirs.state.clone(),
+                dirs.runtime.clone(),
+            ],
+            home: dirs.home.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Whether the model may change files in this root at all, with or without asking.
     pub fn writable(&self, root: &Path) -> bool {
         !self.untrusted_roots.iter().any(|other| other == root)
@@ -125,6 +139,8 @@ pub enum Reason {
     /// Configuration that an editor, a build or a hook executes later.
     ExecutesLater,
     Secret,
+    /// The user keeps it from the model.
+    Excluded,
     OwnFiles,
     Git,
     ThroughLink,
@@ -278,8 +294,8 @@ fn decide_read(policy: &Policy, located: &Located) -> Decision {
     if class.output && located.kind == FileKind::File {
         return Decision::Allow(Reason::InsideRoots);
     }
-    if class.secret {
-        return ask(Reason::Secret);
+    if let Some(reason) = kept_back(class, located) {
+        return ask(reason);
     }
     if inside(located) || class.skill || in_skill_folder(policy, located) {
         return Decision::Allow(Reason::InsideRoots);
@@ -289,6 +305,14 @@ fn decide_read(policy: &Policy, located: &Located) -> Decision {
     } else {
         Reason::OutsideRoots
     })
+}
+
+/// Why the model sees a place only after the user was asked, wherever it is.
+fn kept_back(class: Class, located: &Located) -> Option<Reason> {
+    if class.secret {
+        return Some(Reason::Secret);
+    }
+    located.excluded.then_some(Reason::Excluded)
 }
 
 fn decide_write(policy: &Policy, located: &Located) -> Decision {
@@ -322,8 +346,8 @@ fn decide_write(policy: &Policy, located: &Located) -> Decision {
     if class.executes_later {
         return ask(Reason::ExecutesLater);
     }
-    if class.secret {
-        return ask(Reason::Secret);
+    if let Some(reason) = kept_back(class, located) {
+        return ask(reason);
     }
     if hard_link {
         return ask(Reason::HardLink);
@@ -502,7 +526,7 @@ fn unresolved(located: &Located) -> bool {
 }
 
 impl Visibility for Policy {
-    /// Search shows what `read` would show without asking.
+    /// What the names allow; [`unasked`](crate::workspace::search::unasked) is the complete answer.
     fn visible(&self, path: &Path) -> bool {
         shown(paths::class(path, &self.own))
     }

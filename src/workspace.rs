@@ -9,6 +9,7 @@ pub mod diff;
 mod dirty;
 pub mod document;
 pub mod documents;
+pub mod excluded;
 mod file_error;
 mod file_kind;
 pub mod file_state;

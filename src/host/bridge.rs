@@ -83,13 +83,7 @@ pub enum BufferOutcome {
 /// Whether a document may be read or edited by another process at all: below a root of this one,
 /// readable without asking, and writable with or without asking. Secrets never are.
 pub fn permitted(dirs: &Dirs, located: &Located, access: Access) -> bool {
-    let policy = Policy {
-        own: [&dirs.config, &dirs.state, &dirs.runtime]
-            .map(Clone::clone)
-            .into(),
-        home: dirs.home.clone(),
-        ..Policy::default()
-    };
+    let policy = Policy::of_names(dirs);
     let decision = |access| {
         let located = located.clone();
         decide(&policy, &[Fact::Path { located, access }])

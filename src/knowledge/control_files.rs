@@ -232,6 +232,9 @@ pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Tex
     if crate::policy::paths::class(&located.path, &[]).secret {
         return Err("it probably holds secrets and was not read".to_owned());
     }
+    if located.excluded {
+        return Err("an ignore file excludes it, and it was not read".to_owned());
+    }
     let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
     if !located.open && bytes > LIMIT {
         return Err(too_large(bytes));

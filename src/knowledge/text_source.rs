@@ -218,6 +218,9 @@ impl<'a> TextSource<'a> {
         if crate::policy::paths::class(&located.path, &[]).secret {
             return Err("it probably holds secrets and was not read".to_owned());
         }
+        if located.excluded && standing != Standing::User {
+            return Err("an ignore file excludes it from prompts, and it was not read".to_owned());
+        }
         Ok(standing)
     }
 

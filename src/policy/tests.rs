@@ -29,6 +29,7 @@ fn located(path: &str) -> Located {
         kind: FileKind::File,
         links: 1,
         open: false,
+        excluded: false,
     }
 }
 
@@ -280,6 +281,7 @@ fn devices_pipes_and_other_schemes_are_denied_and_untitled_buffers_are_not() {
         kind: FileKind::File,
         links: 1,
         open: true,
+        excluded: false,
     };
     for access in [Access::Read, Access::Write] {
         let untitled = document("untitled:Untitled-1");
@@ -310,6 +312,21 @@ fn a37_secrets_ask_to_be_read_and_written() {
     }
     assert_eq!(writing("/w/repo/.env"), ask(Reason::Secret));
     assert_eq!(reading("/w/repo/.env.example"), ALLOW);
+}
+
+/// A39: what the user keeps from the model asks each time, in the roots and outside.
+#[test]
+fn a39_excluded_files_ask_to_be_read_and_written() {
+    for path in ["/w/repo/a.csv", "/other/a.csv"] {
+        let excluded = Located {
+            excluded: true,
+            ..located(path)
+        };
+        let decision = on(&policy(), excluded.clone(), Access::Read);
+        assert_eq!(decision, ask(Reason::Excluded), "{path}");
+        let decision = on(&policy(), excluded, Access::Write);
+        assert!(matches!(decision, Decision::Ask { .. }), "{path}");
+    }
 }
 
 #[test]

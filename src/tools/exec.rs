@@ -318,16 +318,21 @@ fn not_started(cx: &ToolContext, problem: &std::io::Error) -> ToolError {
 
 /// A line of its own: the files whose unsaved text the command does not see.
 fn unsaved_note(cx: &ToolContext, unsaved: &[Uri]) -> String {
-    if unsaved.is_empty() {
-        return String::new();
-    }
+    let named = |uri: &&Uri| {
+        !cx.workspace
+            .excludes(std::path::Path::new(&uri.key()), false)
+    };
     let names: Vec<String> = unsaved
         .iter()
+        .filter(named)
         .map(|uri| match uri.path() {
             Some(path) => target::relative_path(cx, &path),
             None => uri.to_string(),
         })
         .collect();
+    if names.is_empty() {
+        return String::new();
+    }
     let files = names.join(", ");
     let text = cx.text("results/exec-unsaved.md", &[("files", &files)]);
     format!("\n{text}")

@@ -33,6 +33,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::OutsideRoots
         | Reason::ExecutesLater
         | Reason::Secret
+        | Reason::Excluded
         | Reason::OnDisk
         | Reason::Memory
         | Reason::Everywhere
@@ -119,6 +120,9 @@ pub fn explain(reason: Reason) -> &'static str {
             "An editor, a build, a hook or an agent will run or follow this file later."
         }
         Reason::Secret => "This file probably contains secrets, and the model would see them.",
+        Reason::Excluded => {
+            "An `.interlineignore` or your own list keeps this file from the model."
+        }
         Reason::OwnFiles => "Only you can change Interline's own settings and state.",
         Reason::Git => "The model never writes files below `.git`.",
         Reason::ThroughLink => "A symbolic link leads out of the workspace's folders.",

@@ -53,11 +53,12 @@ pub(super) fn search_root(cx: &ToolContext, argument: Option<&str>) -> Result<Lo
     target::locate(cx, argument.unwrap_or(own))
 }
 
-/// What may be shown: what `read` shows without asking. In a place of secrets that the user
-/// approved, everything except our own files.
+/// What may be shown: what `read` shows without asking. In an excluded place that the user approved,
+/// also what is excluded; in a place of secrets, everything except our own files.
 struct SearchVisibility {
     policy: Policy,
     secrets: bool,
+    excluded: bool,
 }
 
 impl Visibility for SearchVisibility {
@@ -67,6 +68,10 @@ impl Visibility for SearchVisibility {
         } else {
             self.policy.visible(path)
         }
+    }
+
+    fn with_excluded(&self) -> bool {
+        self.excluded
     }
 
     fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
@@ -106,6 +111,7 @@ impl Search {
                     ..
                 }
             ),
+            excluded: self.place.excluded,
             policy: cx.policy.clone(),
         };
         let workspace = Arc::clone(&cx.workspace);

@@ -13,7 +13,7 @@ use crate::host::Access;
 use crate::policy::{Decision, Fact, decide};
 use crate::workspace::file_state::FileState;
 use crate::workspace::files::rope_hash;
-use crate::workspace::search::Visibility as _;
+use crate::workspace::search;
 use crate::workspace::{FileError, FileKind, Located, Revision, Source, beneath, files};
 
 pub(super) fn locate(cx: &ToolContext, argument: &str) -> Result<Located, ToolError> {
@@ -227,7 +227,7 @@ fn similar_names(cx: &ToolContext, located: &Located) -> Vec<String> {
     };
     let names: Vec<String> = entries
         .take(2_000)
-        .filter(|(name, _)| cx.policy.visible(&folder.join(name)))
+        .filter(|(name, _)| search::unasked(&cx.workspace, &cx.policy, &folder.join(name)))
         .filter_map(|(name, _)| name.into_string().ok())
         .collect();
     suggestions::closest(&name.to_string_lossy(), names.iter().map(String::as_str))

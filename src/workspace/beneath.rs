@@ -30,6 +30,9 @@ pub struct Located {
     pub links: u64,
     /// Mirrored as an open document.
     pub open: bool,
+    /// The user keeps it, or a link that was followed to it, from the model
+    /// ([`Workspace::excludes`]).
+    pub excluded: bool,
 }
 
 impl Located {
@@ -178,7 +181,11 @@ fn located(workspace: &Workspace, resolved: Resolved) -> Located {
         kind = FileKind::Special;
     }
     let document = workspace.document_by_key(&key);
+    let folder = kind == FileKind::Directory;
+    let excluded = workspace.excludes(&path, folder)
+        || links.iter().any(|link| workspace.excludes(link, folder));
     Located {
+        excluded,
         open: document.is_some(),
         uri: document.map_or_else(|| Uri::from_path(&path), |document| document.uri),
         path,
@@ -223,6 +230,7 @@ fn pathless(uri: Uri) -> Located {
         kind: FileKind::File,
         links: 0,
         open: true,
+        excluded: false,
     }
 }
 

@@ -13,8 +13,10 @@ use tokio::sync::{Notify, watch};
 
 use super::diagnostics::Diagnostics;
 use super::dirty::{Base, Verdict};
+use super::excluded::{Excluding, Lists};
 use super::file_state::{FileState, Sides, file_state};
 use super::git::UserGit;
+use super::listings::{Listings, fold};
 use super::mirror::{Mirror, Revisions};
 use super::peers::{OpenDocument, Peers};
 use super::resolve::{canonicalize, resolve, same_file};
@@ -28,6 +30,8 @@ pub struct Workspace {
     /// Notified at each signal of any document.
     any: Notify,
     peers: OnceLock<Peers>,
+    /// What the user keeps from the model.
+    lists: Lists,
     /// What other language servers report.
     pub diagnostics: Diagnostics,
 }
@@ -45,6 +49,7 @@ struct State {
     roots: Vec<Root>,
     home: Option<PathBuf>,
     git: Option<UserGit>,
+    config: Option<PathBuf>,
     mirrors: BTreeMap<String, Mirror>,
     /// Keys of the spellings that the client uses for open documents, so that a didChange needs no
     /// file system access. Removed at close.
@@ -95,6 +100,7 @@ impl Workspace {
             state: Mutex::new(State::default()),
             any: Notify::new(),
             peers: OnceLock::new(),
+            lists: Lists::default(),
             diagnostics: Diagnostics::default(),
         })
     }
@@ -134,15 +140,37 @@ impl Workspace {
     }
 
     /// Sets the user: the home folder for `~/` in path arguments, which are refused without one,
-    /// and the user's own ignore file.
+    /// and the user's own ignore files.
     pub fn set_user(&self, env: &Env) {
         let mut state = self.state.lock();
         state.home = Some(env.dirs.home.clone());
         state.git = Some(UserGit::new(env));
+        state.config = Some(env.dirs.config.clone());
     }
 
     pub(super) fn user_git(&self) -> Option<UserGit> {
         self.state.lock().git.clone()
+    }
+
+    /// Whether the user keeps a canonical path from the model, as its lists are now.
+    pub fn excludes(&self, path: &Path, folder: bool) -> bool {
+        let (roots, config) = {
+            let state = self.state.lock();
+            (state.roots.clone(), state.config.clone())
+        };
+        self.lists
+            .exclude(&roots, config.as_deref(), (path, folder))
+    }
+
+    /// The user's own list, for the places below `top`.
+    pub(super) fn user_patterns(&self, top: &Path) -> Excluding {
+        let config = self.state.lock().config.clone();
+        self.lists.user(config.as_deref(), top)
+    }
+
+    /// Which names are in the folders that are asked for again and again.
+    pub fn listings(&self) -> &Listings {
+        &self.lists.listings
     }
 
     pub fn home(&self) -> Option<PathBuf> {
@@ -487,14 +515,6 @@ impl Workspace {
             .into_iter()
             .find(|other| same_file(Path::new(key), Path::new(other)))
     }
-}
-
-/// Equal for spellings that might be the same file: ignores case and everything but ASCII.
-pub(super) fn fold(key: &str) -> String {
-    key.chars()
-        .filter(char::is_ascii)
-        .map(|char| char.to_ascii_lowercase())
-        .collect()
 }
 
 #[cfg(test)]

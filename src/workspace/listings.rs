@@ -1,5 +1,6 @@
 //! Which names may be in a folder and in those above it, up to a root. What was listed is kept with
-//! a descriptor of each folder, so asking again looks up one path, however deep the folder is.
+//! a descriptor of each folder, so asking again looks up at most one path, however deep the folder
+//! is.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -14,7 +15,6 @@ use parking_lot::Mutex;
 use rustix::fs::{Dir, FileType};
 
 use super::dirty::Stamp;
-use super::documents::fold;
 use super::open::open_plain_folder;
 
 /// Most folders whose descriptors are kept.
@@ -90,10 +90,11 @@ struct Listed {
 }
 
 /// The folder at `path` as it is now. `kept` is still that folder if `child`, which is where its own
-/// path says, is in it, or if the path leads to it.
+/// path says, is in it, if the kernel says so, or if the path leads to it.
 fn current(kept: Option<Listed>, path: &Path, child: Option<Child<'_>>) -> Option<Listed> {
     let kept = match (kept.and_then(Listed::refreshed), child) {
         (Some(now), Some(child)) if now.holds(child) => return Some(now),
+        (Some(now), None) if is_at(&now.folder, path) => return Some(now),
         (kept, _) => kept,
     };
     let folder = open_plain_folder(path)?;
@@ -133,6 +134,19 @@ impl Listed {
         let known = names.and_then(|names| names.folders.get(name));
         device == self.identity.0 && known == Some(&inode)
     }
+}
+
+/// Whether the kernel names `path` as the place of an open folder.
+#[cfg(target_os = "linux")]
+fn is_at(folder: &File, path: &Path) -> bool {
+    use std::os::fd::AsRawFd as _;
+    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    std::fs::read_link(link).is_ok_and(|place| place == path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_at(_: &File, _: &Path) -> bool {
+    false
 }
 
 /// The names in a folder; `None` if there are too many.
@@ -180,6 +194,14 @@ fn keeps_stamps(folder: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn keeps_stamps(_: &File) -> bool {
     false
+}
+
+/// Equal for spellings that might be the same file: ignores case and everything but ASCII.
+pub(super) fn fold(key: &str) -> String {
+    key.chars()
+        .filter(char::is_ascii)
+        .map(|char| char.to_ascii_lowercase())
+        .collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::{FileKind, Located, Workspace};
 use hits::{Hit, Hits};
 use lines::Pattern;
-pub use shown::Shown;
+pub use shown::{Shown, unasked};
 pub use types::{Bounds, Entries, Found, Line, Matches, Query, SearchError, Visibility};
 use walk::Walk;
 
@@ -40,7 +40,7 @@ pub fn list(
         wanted: &|_| true,
         visit: &|| {
             Box::new(|entry| {
-                let shown = !entry.link || link_is_visible(visible, entry.path);
+                let shown = !entry.link || link_is_visible(workspace, visible, entry.path);
                 shown.then_some(Hit::Path(entry.folder))
             })
         },
@@ -92,7 +92,7 @@ pub fn grep(
         if place.kind == FileKind::Missing && !place.open {
             return Err(no_such(place).into());
         }
-        if place.path.is_absolute() && !visible.visible(&place.path) {
+        if place.path.is_absolute() && !unasked(workspace, visible, &place.path) {
             return Ok(Matches::default());
         }
         if let Some(hit) = pattern.collector().search_place(workspace, place)? {
@@ -186,8 +186,8 @@ fn no_such(place: &Located) -> std::io::Error {
 }
 
 /// A link is shown if both it and its target may be shown.
-fn link_is_visible(visible: &dyn Visibility, link: &Path) -> bool {
-    visible.visible(&super::resolve::resolve(link).path)
+fn link_is_visible(workspace: &Workspace, visible: &dyn Visibility, link: &Path) -> bool {
+    unasked(workspace, visible, &super::resolve::resolve(link).path)
 }
 
 #[cfg(test)]

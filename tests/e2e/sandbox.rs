@@ -212,3 +212,26 @@ fn x06_a_required_sandbox_refuses_where_it_is_not_complete() {
     assert!(!world.stage.path("inside").exists());
     assert!(editor.script.asked.is_empty());
 }
+
+/// A39: a command in a complete sandbox cannot read what `.interlineignore` excludes.
+#[test]
+fn a39_a_confined_command_cannot_read_what_is_excluded() {
+    let program = "cat keep/* sub/a.csv; cp -r keep copy; grep -r zebra .; rm -rf copy; echo done";
+    let model = Model::steps(vec![Reply::exec(program), Reply::exec(program)]);
+    let world = World::new(AUTO, &model);
+    if grade(&world) != "full" {
+        println!("skipped: the sandbox is {}", grade(&world));
+        return;
+    }
+    world.stage.write("keep/otter.md", "zebra MARKTEXT\n");
+    world.stage.write("sub/a.csv", "zebra MARKTEXT\n");
+    let mut editor = world.editor(&model, &[]);
+    editor.approvals(&[Approval::Allow, Approval::Allow]);
+    editor.before_approval(|_| {});
+    let list = world.stage.path(".interlineignore");
+    editor.before_approval(move |_| std::fs::write(list, "/keep\n*.csv\n").expect("a list"));
+    editor.run("go");
+    let shown = |n: usize| model.request(n).result().contains("MARKTEXT");
+    assert!(shown(1) && !shown(2), "{}", model.request(2).result());
+    assert!(model.request(2).result().contains("done"));
+}

@@ -319,7 +319,7 @@ fn document(reader: &Reader<'_>, uri: &str) -> Attached {
         .map_err(|error| error.to_string())
         .and_then(|located| {
             if let Some(reason) = allowed(reader, &located) {
-                return Err(messages::explain(reason).trim_end_matches('.').to_owned());
+                return Err(in_words(reason));
             }
             readable(reader)?;
             files::read_bytes(reader.workspace, &located, DOCUMENT_LIMIT)
@@ -401,6 +401,17 @@ fn allowed(reader: &Reader<'_>, located: &Located) -> Option<Reason> {
     }
 }
 
+/// Why the file's text does not go to the model even if the client sent it; `None`: it does.
+fn kept_back(reader: &Reader<'_>, located: &Located) -> Option<String> {
+    let reason = allowed(reader, located)?;
+    matches!(reason, Reason::Secret | Reason::Excluded | Reason::OwnFiles).then(|| in_words(reason))
+}
+
+/// A reason inside a sentence.
+fn in_words(reason: Reason) -> String {
+    messages::explain(reason).trim_end_matches('.').to_owned()
+}
+
 /// A resource's text inside a fence that cannot occur in it.
 fn resource(
     reader: &Reader<'_>,
@@ -420,8 +431,9 @@ fn resource(
     };
     let is_folder =
         text.is_none() && matches!(&located, Ok(it) if it.kind == FileKind::Directory && !it.open);
+    let kept = located.as_ref().ok().and_then(|it| kept_back(reader, it));
     let body = match text {
-        Some(text) => Ok(text.to_owned()),
+        Some(text) => kept.map_or_else(|| Ok(text.to_owned()), Err),
         None => located
             .map_err(|error| error.to_string())
             .and_then(|located| match is_folder {
@@ -462,7 +474,7 @@ fn resource(
 /// The names in a folder, if `list` could list it without asking, and without those it leaves out.
 fn names(reader: &Reader<'_>, located: &Located) -> Result<String, String> {
     if let Some(reason) = allowed(reader, located) {
-        return Err(messages::explain(reason).trim_end_matches('.').to_owned());
+        return Err(in_words(reason));
     }
     let never = AtomicBool::new(false);
     let bounds = Bounds::new(&never, LISTING);
@@ -492,7 +504,7 @@ fn current_text(
     match allowed(reader, located) {
         None => {}
         Some(Reason::OutsideRoots) if located.open => {}
-        Some(reason) => return Err(messages::explain(reason).trim_end_matches('.').to_owned()),
+        Some(reason) => return Err(in_words(reason)),
     }
     let content = files::read(reader.workspace, located).map_err(|error| error.to_string())?;
     Ok(match range {

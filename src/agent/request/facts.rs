@@ -36,7 +36,7 @@ use crate::prompt::{Trust, fence};
 use crate::tools::Registry;
 use crate::tools::exec::sandbox;
 use crate::workspace::files::rope_hash;
-use crate::workspace::search::Visibility as _;
+use crate::workspace::search;
 use crate::workspace::{
     Author as Writer, Document, Encoding, Range, Revision, Root, Uri, Workspace, text,
 };
@@ -390,7 +390,7 @@ fn editor(from: &RequestContext, policy: &Policy, recent: &[Recent]) -> EditorFa
         .documents()
         .iter()
         .filter(|document| document.opened && !document.uri.read_only())
-        .filter(|document| !transcript(from, &document.uri))
+        .filter(|document| named(from, &document.uri))
         .map(|document| {
             (
                 shown_path(workspace, document.uri.as_str(), cwd),
@@ -400,7 +400,7 @@ fn editor(from: &RequestContext, policy: &Policy, recent: &[Recent]) -> EditorFa
         .collect();
     open.sort();
     let context = context.editors.iter();
-    let context = context.filter(|view| !transcript(from, &Uri::new(view.uri.as_str())));
+    let context = context.filter(|view| named(from, &Uri::new(view.uri.as_str())));
     let active = context.clone().find(|view| view.active);
     let mut visible: Vec<(String, u32, u32)> = context
         .filter(|view| !view.active)
@@ -422,11 +422,14 @@ fn editor(from: &RequestContext, policy: &Policy, recent: &[Recent]) -> EditorFa
     }
 }
 
-/// Whether a document is a transcript: the conversation is not context for itself.
-fn transcript(from: &RequestContext, uri: &Uri) -> bool {
+/// Whether a prompt may name a document. The conversation is not context for itself, and the name
+/// of an excluded file stays here too.
+fn named(from: &RequestContext, uri: &Uri) -> bool {
     let state = &from.shared.env.dirs.state;
-    uri.path()
-        .is_some_and(|path| paths::transcript(&path, state))
+    let workspace = &from.shared.workspace;
+    let transcript = |path: &Path| paths::transcript(path, state);
+    let key = uri.key();
+    !uri.path().is_some_and(|path| transcript(&path)) && !workspace.excludes(Path::new(&key), false)
 }
 
 /// Diagnostics of the active document, the nearest to the cursor first. They quote its text, so
@@ -440,7 +443,7 @@ fn diagnostics(
     let uri = Uri::new(view.uri.as_str());
     let shown_text = workspace
         .document(&uri)
-        .is_some_and(|document| document.opened && shows(policy, &document));
+        .is_some_and(|document| document.opened && shows(workspace, policy, &document));
     let report = workspace.diagnostics.report(&uri.key());
     let Some(report) = report.filter(|_| shown_text) else {
         return Vec::new();
@@ -479,7 +482,7 @@ fn active_document(
         let column = document.rope.byte_to_char(offset) - document.rope.line_to_char(line);
         Some((line, column))
     });
-    let visible = shows(policy, &document);
+    let visible = shows(workspace, policy, &document);
     Some(ActiveDocument {
         path: shown_path(workspace, &view.uri, cwd),
         language: document.language.clone(),
@@ -544,9 +547,9 @@ pub struct Recent {
     pub document: Document,
 }
 
-/// Secrets and Interline's own files stay out of the prompt, even while they are open.
-fn shows(policy: &Policy, document: &Document) -> bool {
-    policy.visible(Path::new(&document.key))
+/// Secrets, excluded files and Interline's own stay out of the prompt, even while they are open.
+fn shows(workspace: &Workspace, policy: &Policy, document: &Document) -> bool {
+    search::unasked(workspace, policy, Path::new(&document.key))
 }
 
 /// Who besides `session` changed a document since a revision, in words; `None`: only the user, or
@@ -603,7 +606,7 @@ pub fn recent(
         if known.revision == Some(document.revision) || known.rope == document.rope {
             continue;
         }
-        if !shows(policy, &document) {
+        if !shows(workspace, policy, &document) {
             continue;
         }
         let path = shown_path(workspace, document.uri.as_str(), cwd);

@@ -13,7 +13,7 @@ use crate::agent::calls::Call;
 use crate::agent::request::attachments::shown_path;
 use crate::prompt::fence;
 use crate::workspace::diagnostics::{Report, Reported, Reports};
-use crate::workspace::search::Visibility as _;
+use crate::workspace::search;
 use crate::workspace::{Author, Change, Document, Revision, Workspace};
 
 /// No report for this long means that the servers are done.
@@ -177,7 +177,8 @@ impl Given {
             let Some(now) = after.get(key).filter(|now| current(now, &document)) else {
                 continue;
             };
-            if typed || !document.opened || !policy.visible(Path::new(key)) {
+            let shown = document.opened && search::unasked(workspace, &policy, Path::new(key));
+            if typed || !shown {
                 continue;
             }
             let before = self.reports.insert(key.clone(), now.clone());

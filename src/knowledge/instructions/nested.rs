@@ -44,7 +44,7 @@ impl<'a> Finder<'a> {
         Self {
             texts,
             search,
-            listings: &caches.listings,
+            listings: workspace.listings(),
         }
     }
 

@@ -629,19 +629,14 @@ fn unlisted(path: &Path) {
     File::open(path).unwrap().set_times(times).unwrap();
 }
 
-/// Only the folders of skills and memories are listed; the tree is not, and nothing beside the path
-/// is opened: every other folder contains something that must not be opened.
+/// Only the folders on the path, of skills and memories are listed; the tree is not, and nothing
+/// beside the path is opened: every other folder contains something that must not be opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tree_is_not_walked() {
     let stage = Stage::new().await;
     trust(&stage);
     stage.put(&stage.repo("a/b/c/AGENTS.md"), Some("rules of c"));
-    let mut folders = vec![
-        stage.repo(""),
-        stage.repo("a"),
-        stage.repo("a/b"),
-        stage.repo("a/b/c"),
-    ];
+    let mut folders = Vec::new();
     for beside in [
         "x",
         "a/x",

@@ -141,8 +141,12 @@ fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement>
         .filter_map(|path| path.canonicalize().ok())
         .filter(|path| path.is_dir() && path.parent().is_some())
         .collect();
+    let workspace = Arc::clone(&cx.workspace);
     let mut protected = Protected {
         own: cx.policy.own.clone(),
+        excluded: Some(Box::new(move |path, folder| {
+            workspace.excludes(path, folder)
+        })),
         ..Protected::default()
     };
     if grade == Grade::Full {
@@ -165,9 +169,13 @@ fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement>
     })
 }
 
+type Excluded = dyn Fn(&Path, bool) -> bool;
+
 #[derive(Default)]
 struct Protected {
     own: Vec<PathBuf>,
+    /// Whether the user keeps a place from the model.
+    excluded: Option<Box<Excluded>>,
     pinned: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     hidden: Vec<Hidden>,
@@ -212,12 +220,14 @@ impl Protected {
                 continue;
             }
             let class = class(&path, &self.own);
+            let excluded = |it: &Excluded| it(&path, kind.is_dir());
+            let excluded = self.excluded.as_deref().is_some_and(excluded);
             // A link is protected by protecting its target.
             let path = match kind.is_symlink() {
                 true => path.canonicalize().unwrap_or(path),
                 false => path,
             };
-            if class.secret {
+            if class.secret || excluded {
                 self.hide(path);
             } else if class.own || class.executes_later || class.git {
                 self.read_only.insert(path);

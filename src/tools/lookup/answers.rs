@@ -15,7 +15,7 @@ use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::fence;
 use crate::tools::language::{line, shortened};
 use crate::tools::{ToolContext, ToolError, ToolOutput};
-use crate::workspace::search::{Shown, Visibility as _};
+use crate::workspace::search::Shown;
 use crate::workspace::{Located, Range, Workspace, beneath, files};
 
 /// Most lines of an answer.
@@ -269,7 +269,7 @@ impl Quoter {
             Decision::Ask {
                 reason: Reason::OutsideRoots | Reason::ThroughLink,
                 ..
-            } if self.policy.visible(&located.path) => May::Place(path),
+            } if shown.shows(&located) => May::Place(path),
             _ => May::Nothing,
         }
     }

@@ -1,6 +1,7 @@
-//! Which paths the ignore files of a tree exclude: `.ignore` before `.gitignore` before
-//! `.git/info/exclude` before the user's own list, the innermost folder first. The files are
-//! opened here, like all files that a repository names; the `ignore` crate only matches lines.
+//! Which paths the ignore files of a tree leave out: `.ignore` before `.gitignore` before
+//! `.git/info/exclude` before the user's own list, the innermost folder first, and whatever these
+//! say, what is excluded (`workspace/excluded.rs`). The files are opened here, like all files that a
+//! repository names; the `ignore` crate only matches lines.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,14 +12,13 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::workspace::FileError;
+use crate::workspace::Workspace;
 use crate::workspace::beneath::{Folder, bounded, open_beneath, open_inside};
-use crate::workspace::git::{GitFolder, UserGit};
-
-/// Larger ignore files are skipped: compiling them would take seconds.
-pub(super) const LIMIT: u64 = 256 * 1024;
+use crate::workspace::excluded::{self, Excluding, LIMIT};
+use crate::workspace::git::GitFolder;
 
 /// What a folder with rules contains.
-pub(super) const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
+pub(super) const NAMES: [&str; 4] = [".ignore", ".gitignore", ".git", excluded::NAME];
 
 /// The rules that apply in one folder: for each kind of file the lists that are not empty, the
 /// innermost first.
@@ -26,16 +26,21 @@ pub(super) const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 pub(super) struct Rules {
     kinds: [Arc<[Arc<Gitignore>]>; 3],
     user: Arc<Gitignore>,
+    /// `None`: excluded places are shown too.
+    excluding: Option<Excluding>,
 }
 
 impl Rules {
     /// The rules in the canonical `folder`, which is in `top`. Includes those of all folders above,
-    /// as the workspace may be a subfolder of a repository. `user`: the user's own patterns.
-    pub fn new(folder: &Path, top: &Path, user: Option<&UserGit>) -> Self {
-        let user = user.and_then(|user| user.ignores(LIMIT));
+    /// as the workspace may be a subfolder of a repository. `with_excluded`: what is excluded is
+    /// shown too.
+    pub fn new(workspace: &Workspace, folder: &Path, top: &Path, with_excluded: bool) -> Self {
+        let user = workspace.user_git().and_then(|user| user.ignores(LIMIT));
+        let excluding = || workspace.user_patterns(top);
         let mut rules = Self {
             kinds: std::array::from_fn(|_| Arc::default()),
             user: Arc::new(matcher(top, user.as_deref())),
+            excluding: (!with_excluded).then(excluding),
         };
         let mut folders: Vec<&Path> = folder.ancestors().collect();
         folders.reverse();
@@ -57,7 +62,7 @@ impl Rules {
     }
 
     /// The rules in `path`, a folder opened as `folder`; `there`: which of [`NAMES`] it contains.
-    pub fn below(&self, path: &Path, top: &Path, folder: &Folder, there: [bool; 3]) -> Self {
+    pub fn below(&self, path: &Path, top: &Path, folder: &Folder, there: [bool; 4]) -> Self {
         self.with(path, top, there, &|name| folder.file(OsStr::new(name)))
     }
 
@@ -65,20 +70,21 @@ impl Rules {
         &self,
         path: &Path,
         top: &Path,
-        there: [bool; 3],
+        there: [bool; 4],
         open: &dyn Fn(&str) -> Result<File, FileError>,
     ) -> Self {
         if !there.contains(&true) {
             return self.clone();
         }
-        let [ignore, git, repository] = there;
+        let [ignore, git, repository, excluding] = there;
+        let file = |name: &str| match open(name) {
+            Err(FileError::Escaped) => {
+                open_inside(top, &path.strip_prefix(top).unwrap_or(path).join(name))
+            }
+            result => result,
+        };
         let own = |there: bool, name: &str| {
-            let file = there.then(|| match open(name) {
-                Err(FileError::Escaped) => {
-                    open_inside(top, &path.strip_prefix(top).unwrap_or(path).join(name))
-                }
-                result => result,
-            });
+            let file = there.then(|| file(name));
             matcher(
                 path,
                 file.and_then(|file| read(file, path, name)).as_deref(),
@@ -101,11 +107,19 @@ impl Rules {
                 *lists = std::iter::once(Arc::new(list)).chain(outer).collect();
             }
         }
+        if let Some(known) = rules.excluding.as_mut().filter(|_| excluding) {
+            *known = known.with(path, file(excluded::NAME));
+        }
         rules
     }
 
-    /// Whether these rules exclude `path`. They must be the rules of its folder.
+    /// Whether these rules leave out `path`. They must be the rules of its folder.
     pub fn leave_out(&self, path: &Path, folder: bool) -> bool {
+        if let Some(lists) = &self.excluding
+            && lists.names(path, folder)
+        {
+            return true;
+        }
         let lists = self.kinds.iter().flat_map(|lists| lists.iter());
         for list in lists.chain([&self.user]) {
             match list.matched(path, folder) {

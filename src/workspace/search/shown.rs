@@ -1,4 +1,5 @@
-//! Whether a search would show a file that is known by name.
+//! Whether a place that is known by name may be shown without asking: [`unasked`] for what the
+//! user opened or named, [`Shown`] for what a program names, as a search would find it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -24,21 +25,31 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// A file outside the roots is judged by its name only.
+    /// Ignore files do not apply outside the roots.
     pub fn shows(&mut self, located: &Located) -> bool {
         let path = &located.path;
+        if located.excluded {
+            return false;
+        }
         let roots = self.workspace.roots();
         let root = located.root.as_ref().and_then(|(at, _)| roots.get(*at));
         let Some(root) = root else {
             return self.visible.visible(path);
         };
         let top = &root.path;
-        let rules = self.rules.entry(top.clone()).or_insert_with(|| {
-            let user = self.workspace.user_git();
-            Rules::new(top, top, user.as_ref())
-        });
+        let rules = self
+            .rules
+            .entry(top.clone())
+            .or_insert_with(|| Rules::new(self.workspace, top, top, false));
         would_visit(self.visible, path, top, (top, rules))
     }
+}
+
+/// Whether the text at a canonical path may reach the model although nobody asked for it: neither
+/// its names nor the user keep it from the model.
+pub fn unasked(workspace: &Workspace, visible: &dyn Visibility, path: &Path) -> bool {
+    let excluded = || workspace.excludes(path, path.is_dir());
+    visible.visible(path) && (visible.with_excluded() || !excluded())
 }
 
 /// Whether a walk that begins in `base`, which has these rules, would visit the path and each folder

@@ -570,3 +570,26 @@ fn the_users_own_ignore_file_counts_last() {
 mod same_as_ripgrep;
 mod sizes;
 mod threads;
+
+/// A39: whatever the other lists say, and also for a file that is only open.
+#[test]
+fn a39_a_search_leaves_out_what_is_excluded() {
+    let place = Place::new(&[
+        (".interlineignore", "*.csv\nkept/\n"),
+        (".ignore", "!*.csv\n!kept/\n"),
+        ("a.csv", "needle"),
+        ("b.txt", "needle b"),
+        ("kept/c.txt", "needle"),
+        ("sub/.interlineignore", "!*\nd.txt\n"),
+        ("sub/d.txt", "needle"),
+        ("sub/e.csv", "needle"),
+    ]);
+    place.open("new.csv", "needle");
+    place.open("kept/new.txt", "needle");
+    assert_eq!(place.grep("needle"), ["b.txt:1:needle b"]);
+    let shown = [".ignore", ".interlineignore", "b.txt", "sub/"];
+    assert_eq!(place.list(".", &All, 100), shown);
+    assert_eq!(place.glob("*.txt", &All, 100), ["b.txt"]);
+    let one = place.try_grep("a.csv", &query("needle"), &All);
+    assert_eq!(place.show(one.expect("searched")), Vec::<String>::new());
+}

@@ -255,9 +255,9 @@ impl<'a> Tour<'a> {
         hand: &mut Hand<'_>,
         path: &Path,
         folder: &Folder,
-    ) -> Result<(Vec<Listed>, [bool; 3]), FileError> {
+    ) -> Result<(Vec<Listed>, [bool; 4]), FileError> {
         let mut entries = Vec::new();
-        let mut there = [false; 3];
+        let mut there = [false; 4];
         let mut seen = 0_usize;
         let mut full = PathBuf::new();
         folder.each_entry(&mut hand.listing, &mut |name, kind| {

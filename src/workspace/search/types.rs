@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What may be shown: policy's answer for a canonical path, so that search never shows files that
-/// `read` would refuse.
+/// What the names in a canonical path allow to show: policy's answer, so that search never shows
+/// files that `read` would refuse. [`super::unasked`] and [`super::Shown`] add what is excluded.
 pub trait Visibility: Send + Sync {
     fn visible(&self, path: &Path) -> bool;
+
+    /// Excluded places are shown too: the user allowed to search one.
+    fn with_excluded(&self) -> bool {
+        false
+    }
 
     /// The same answers for the entries of the canonical `folder`, by name.
     fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {

@@ -45,8 +45,8 @@ impl Walk<'_> {
     pub fn begin(&self) -> Result<(PathBuf, Folder, Rules), SearchError> {
         let (top, relative) = beneath::base(self.workspace, self.folder).map_err(io)?;
         let folder = Folder::open(&top, &relative).map_err(io)?;
-        let user = self.workspace.user_git();
-        let rules = Rules::new(&self.folder.path, &top, user.as_ref());
+        let with_excluded = self.visible.with_excluded();
+        let rules = Rules::new(self.workspace, &self.folder.path, &top, with_excluded);
         Ok((top, folder, rules))
     }
 

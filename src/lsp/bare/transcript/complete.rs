@@ -12,9 +12,9 @@ use crate::agent::Shared;
 use crate::config::Config;
 use crate::conversation::Input;
 use crate::knowledge::skills;
-use crate::policy::paths;
+use crate::policy::Policy;
 use crate::prompt::fence;
-use crate::workspace::search::{self, Bounds, Entries, Found, Visibility};
+use crate::workspace::search::{self, Bounds, Found};
 use crate::workspace::{Document, Encoding, FileKind, Position, Uri, beneath, text as positions};
 
 /// Most items of one answer.
@@ -93,24 +93,6 @@ fn wanted(text: &str, at: usize) -> Option<Wanted<'_>> {
     (begins && word).then_some(Wanted::File(name))
 }
 
-/// Shows only files that `read` would show.
-struct Readable([PathBuf; 3]);
-
-impl Visibility for Readable {
-    fn visible(&self, path: &Path) -> bool {
-        let class = paths::class(path, &self.0);
-        !(class.hidden || class.secret)
-    }
-
-    fn inside<'a>(&'a self, folder: &Path) -> Entries<'a> {
-        let entries = paths::Entries::new(folder, &self.0);
-        Box::new(move |name| {
-            let class = entries.class(name);
-            !(class.hidden || class.secret)
-        })
-    }
-}
-
 /// Name, LSP's kind, detail.
 pub type Row = (String, u8, String);
 
@@ -125,15 +107,11 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     ) else {
         return Vec::new();
     };
-    if inside.root.is_none() || inside.kind != FileKind::Directory {
+    if inside.root.is_none() || inside.excluded || inside.kind != FileKind::Directory {
         return Vec::new();
     }
-    let dirs = &shared.env.dirs;
-    let readable = Readable([
-        dirs.config.clone(),
-        dirs.state.clone(),
-        dirs.runtime.clone(),
-    ]);
+    // Only what `read` would show.
+    let readable = Policy::of_names(&shared.env.dirs);
     let never = AtomicBool::new(false);
     let bounds = Bounds::new(&never, TIME);
     let found = search::list(workspace, &inside, &readable, 10 * ROWS, &bounds);

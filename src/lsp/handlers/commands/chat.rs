@@ -12,9 +12,9 @@ use crate::env::tasks;
 use crate::lsp::bare::transcript::{complete, format};
 use crate::lsp::door::Door;
 use crate::lsp::handlers::arguments::Args;
-use crate::policy::paths;
+use crate::policy::Policy;
 use crate::session::NewSession;
-use crate::workspace::{Document, Range, Uri, beneath, text as positions};
+use crate::workspace::{Document, Range, Uri, beneath, search, text as positions};
 
 /// The answer to `/help`.
 const HELP: &str = "Interline: write under the last \"## You\" and run interline.send. /reset \
@@ -64,9 +64,9 @@ fn show_chat(door: &Arc<Door>, path: &Path, words: String) -> Uri {
 fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let document = door.workspace.document(uri).filter(|it| it.opened)?;
     let place = beneath::locate(&door.workspace, Path::new("/"), uri.as_str()).ok()?;
-    let dirs = &door.env.dirs;
-    let class = paths::class(&place.path, &[dirs.config.clone(), dirs.state.clone()]);
-    if range.start == range.end || class.secret || class.hidden {
+    let policy = Policy::of_names(&door.env.dirs);
+    let shown = !place.excluded && search::unasked(&door.workspace, &policy, &place.path);
+    if range.start == range.end || !shown {
         return None;
     }
     let offset = |at| positions::offset(&document.rope, at, door.encoding()).ok();
