@@ -64,6 +64,12 @@ const BLANKS: usize = 8;
 /// The same for the beginning of a line, where scripts are indented.
 const INDENT: usize = 40;
 
+/// The same for other texts than commands: alignment and deep indentation are ordinary there.
+const WIDE: usize = 120;
+
+/// Most line ends in a row that are shown unchanged.
+const LINES: usize = 8;
+
 fn among(ranges: &[(u32, u32)], c: char) -> bool {
     let c = u32::from(c);
     let after = ranges.partition_point(|(_, last)| *last < c);
@@ -160,12 +166,24 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A command: like [`exact`], and a run of blanks that could push a part of it out of sight is
-/// shown with its length.
+/// A command: like [`exact`], and a run of blanks or line ends that could push a part of it out of
+/// sight is shown with its length.
 pub fn command(text: &str) -> String {
+    folded(text, BLANKS, INDENT)
+}
+
+/// What else an approval shows, such as a diff, arguments or an address: as [`command`], but only
+/// runs that no ordinary text has are shown with their length.
+pub fn content(text: &str) -> String {
+    folded(text, WIDE, WIDE)
+}
+
+/// `inside` and `indent`: the longest run of blanks that is shown unchanged inside a line and at
+/// its beginning.
+fn folded(text: &str, inside: usize, indent: usize) -> String {
     let text = line_feeds(text);
     let mut out = String::with_capacity(text.len());
-    let (mut rest, mut longest) = (&*text, INDENT);
+    let (mut rest, mut longest) = (&*text, indent);
     loop {
         let end = rest.find(|c| c == '\n' || !blank(c));
         let (blanks, after) = rest.split_at(end.unwrap_or(rest.len()));
@@ -176,13 +194,31 @@ pub fn command(text: &str) -> String {
         let Some(c) = after.chars().next() else {
             return out;
         };
-        longest = if c == '\n' { INDENT } else { BLANKS };
+        let (empty, count) = empty_lines(after);
+        if count > LINES {
+            out.push_str(&format!("\n⟨{count} line ends⟩\n"));
+            (rest, longest) = (&after[empty..], indent);
+            continue;
+        }
+        longest = if c == '\n' { indent } else { inside };
         match c != '\n' && hidden(c) {
             true => out.extend(c.escape_unicode()),
             false => out.push(c),
         }
         rest = &after[c.len_utf8()..];
     }
+}
+
+/// The bytes up to the end of the last empty line with which the text begins, and the line ends in
+/// them.
+fn empty_lines(text: &str) -> (usize, usize) {
+    let begins = text.find(|c| !blank(c)).unwrap_or(text.len());
+    let end = text[..begins].rfind('\n').map_or(0, |at| at + 1);
+    let count = match text.starts_with('\n') {
+        true => text[..end].matches('\n').count(),
+        false => 0,
+    };
+    (end, count)
 }
 
 /// At most `cap` bytes of `text`: its beginning and its end, and between them the number of omitted

@@ -26,7 +26,7 @@ pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
     if let Some(remember) = &request.remember {
         why.push_str(&format!(" \"For this session\" allows {remember}."));
     }
-    content.push(text(&why));
+    content.push(text(&visible::content(&why)));
     json!({
         "sessionId": request.session_id,
         "toolCall": {
@@ -80,7 +80,7 @@ fn card_of(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Valu
                 words.push_str(&format!("\nUnsaved: {}", names.join(", ")));
             }
             if let Some(description) = description {
-                words.push_str(&format!("\nThe agent says: {description}"));
+                words.push_str(&format!("\nThe agent says: {}", fence::line(description)));
             }
             ("execute", vec![text(&words)], Vec::new())
         }
@@ -92,17 +92,21 @@ fn card_of(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Valu
             let located = location_of(path, cwd)
                 .map(|path| at(&path))
                 .unwrap_or_default();
-            let words = format!("{word} {}", fence::name(path));
+            let words = format!("{word} {}", visible::content(&fence::line(path)));
             (kind(word), vec![text(&words)], located)
         }
-        Subject::Fetch { url } => ("fetch", vec![text(&fence::visible(url))], Vec::new()),
+        Subject::Fetch { url } => (
+            "fetch",
+            vec![text(&visible::content(&fence::line(url)))],
+            Vec::new(),
+        ),
         Subject::Setting { key, change, .. } => {
-            let words = format!("{}: {}", fence::name(key), fence::visible(change));
+            let words = format!("{}: {}", fence::name(key), visible::content(change));
             ("other", vec![text(&words)], Vec::new())
         }
         other => {
             let words = serde_json::to_string_pretty(other).unwrap_or_default();
-            ("other", vec![text(&fence::visible(&words))], Vec::new())
+            ("other", vec![text(&visible::content(&words))], Vec::new())
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::conversation::{
     CompactionStatus, ContextUse, Event, Input, ItemId, Mode, Spent, ToolItem, ToolStatus,
 };
 use crate::edit::unified_diff::by_file;
-use crate::prompt::fence;
+use crate::visible;
 use crate::workspace::Uri;
 
 /// What a client has seen of the running turn.
@@ -357,7 +357,7 @@ pub fn diffs_of(uris: &[String], unified: &str) -> (Vec<Value>, Vec<PathBuf>) {
     };
     let paths = paths.filter(|paths| paths.len() == parts.len());
     let Some(paths) = paths else {
-        return (vec![text_content(&fence::visible(unified))], Vec::new());
+        return (vec![text_content(&visible::content(unified))], Vec::new());
     };
     let pairs = paths.iter().zip(parts);
     (
@@ -367,7 +367,8 @@ pub fn diffs_of(uris: &[String], unified: &str) -> (Vec<Value>, Vec<PathBuf>) {
 }
 
 /// The hunks of a unified diff as the protocol's diffs: old and new text of each, with the lines
-/// around them. A hunk that only adds to nothing is a new file.
+/// around them. A hunk that only adds to nothing is a new file. They are for display: nothing hides
+/// in them (A41).
 pub fn diffs(path: &Path, unified: &str) -> Vec<Value> {
     let mut hunks: Vec<(bool, String, String)> = Vec::new();
     for line in unified.lines() {
@@ -395,7 +396,7 @@ pub fn diffs(path: &Path, unified: &str) -> Vec<Value> {
             }
         };
         for side in sides {
-            side.push_str(rest);
+            side.push_str(&visible::content(rest));
             side.push('\n');
         }
     }

@@ -222,7 +222,7 @@ impl Asked {
 
 fn question(request: &ApprovalRequest) -> Asked {
     let what = match &request.subject {
-        Subject::Edit { diff, .. } => exact(diff),
+        Subject::Edit { diff, .. } => visible::content(diff),
         Subject::Command {
             command,
             description,
@@ -242,11 +242,16 @@ fn question(request: &ApprovalRequest) -> Asked {
             let cwd = one_line(cwd);
             format!("  {command}\n  in {cwd}{beside}{says}")
         }
-        Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
-        Subject::Setting { key, change, .. } => {
-            format!("  {}\n{}", one_line(key), exact(change))
+        Subject::Path { path, access } => {
+            format!("  {access:?} {}", visible::content(&one_line(path)))
         }
-        other => exact(&serde_json::to_string_pretty(other).unwrap_or_default()),
+        Subject::Setting { key, change, .. } => {
+            format!("  {}\n{}", one_line(key), visible::content(change))
+        }
+        other => {
+            let words = serde_json::to_string_pretty(other).unwrap_or_default();
+            visible::content(&words)
+        }
     };
     let remember = if request
         .choices

@@ -91,3 +91,28 @@ fn a_cut_text_keeps_its_end_and_says_what_is_missing() {
     assert_eq!(ends("abcdefgh", 4), "ab… (4 bytes left out) …gh");
     assert_eq!(ends("äääääää", 5), "ä… (10 bytes left out) …ä");
 }
+
+/// A40: empty lines push the rest out of sight as blanks do.
+#[test]
+fn a40_a_run_of_line_ends_is_shown_with_its_length() {
+    let hidden = format!("ls{}rm x", "\n".repeat(500));
+    assert_eq!(command(&hidden), "ls\n⟨500 line ends⟩\nrm x");
+    let mixed = format!("ls\n{}rm x", " \t\n".repeat(30));
+    assert_eq!(command(&mixed), "ls\n⟨31 line ends⟩\nrm x");
+    for ordinary in ["a\n\n\nb\n", "a\n    b", "\n\na"] {
+        assert_eq!(command(ordinary), ordinary);
+    }
+    let tail = format!("x{}", "\n".repeat(20));
+    assert_eq!(content(&tail), "x\n⟨20 line ends⟩\n");
+}
+
+/// A40, A41: a diff keeps its alignment, and nothing is far to the right of it.
+#[test]
+fn a41_other_texts_show_runs_of_blanks_that_are_not_ordinary() {
+    let aligned = format!("+a = 1;{}// one\n-b", " ".repeat(60));
+    assert_eq!(content(&aligned), aligned);
+    let far = format!("+a = 1;{}rm();\u{202e}\n", " ".repeat(500));
+    assert_eq!(content(&far), "+a = 1; ⟨500 blanks⟩ rm();\\u{202e}\n");
+    let indented = format!("{}b", "\t".repeat(130));
+    assert_eq!(content(&indented), " ⟨130 blanks⟩ b");
+}

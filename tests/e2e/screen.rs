@@ -14,16 +14,16 @@ use crate::model::{Gate, Model, Reply};
 use crate::terminal::{NOWHERE, interline, text};
 
 /// The program on a terminal.
-struct Tty {
+pub struct Tty {
     child: Child,
     keys: std::fs::File,
     output: std::sync::mpsc::Receiver<Vec<u8>>,
     /// Everything that was written.
-    raw: String,
+    pub raw: String,
 }
 
 impl Tty {
-    fn start(
+    pub fn start(
         stage: &Stage,
         url: &str,
         columns: u16,
@@ -89,7 +89,7 @@ impl Tty {
         true
     }
 
-    fn sees(&mut self, words: &str) {
+    pub fn sees(&mut self, words: &str) {
         let deadline = Instant::now() + LIMIT;
         while !self.raw.contains(words) {
             let read = Instant::now() < deadline && self.read();
@@ -97,12 +97,12 @@ impl Tty {
         }
     }
 
-    fn types(&mut self, text: &str) {
+    pub fn types(&mut self, text: &str) {
         self.keys.write_all(text.as_bytes()).expect("the terminal");
     }
 
     /// What was written until the end, as the lines of a screen of any height.
-    fn ends(mut self) -> (i32, String, Vec<String>) {
+    pub fn ends(mut self) -> (i32, String, Vec<String>) {
         while self.read() {}
         let status = self.child.wait().expect("an end");
         let lines = screen(&self.raw);

@@ -56,6 +56,19 @@ local function nothing_is_shown()
   end)
 end
 
+story("nothing of an approval is out of sight", function()
+  local far, below = (" "):rep(500), ("\n"):rep(500)
+  for _, case in ipairs({
+    { { kind = "fetch", url = "https://a.b/" .. far .. "x\226\128\174y" }, "https://a.b/ ⟨500 blanks⟩ x\\u{202e}y" },
+    { { kind = "setting", key = "k", change = "a" .. below .. "b" }, "⟨500 line ends⟩" },
+    { { kind = "command", command = "ls" .. far .. "; rm x", cwd = "/project" }, "ls ⟨500 blanks⟩ ; rm x" },
+    { { kind = "edit", uri = "file:///project/a", diff = "+a" .. far .. "b\n" }, "+a ⟨500 blanks⟩ b" },
+  }) do
+    local page = subject.page(about("a", case[1]), "/project")
+    same(true, vim.list_contains(page.lines, case[2]), table.concat(page.lines, "\n"))
+  end
+end)
+
 story("two requests are asked one after the other", function()
   local first, second = request(SERVER, command("a", "make a")), request(SERVER, command("b", "make b"))
   shows("make a")

@@ -8,6 +8,10 @@ use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Fact, Reason, Rule};
 use crate::prompt::fence;
 use crate::tools::messages;
+use crate::visible;
+
+/// Most bytes of a command in the words about a rule: the approval shows all of it.
+const SHOWN_COMMAND: usize = 400;
 
 /// What happens with a prepared call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +45,7 @@ pub async fn ask(
         expires_at: cx.shared.env.timestamp()
             + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
-        title: fence::line(&item.title),
+        title: visible::content(&fence::line(&item.title)),
         reason: messages::explain_question(reason, facts),
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
@@ -142,6 +146,8 @@ fn describe(rule: &Rule) -> String {
                 true => "",
                 false => ", until a file in it or a stored variable changes",
             };
+            let command = visible::command(command).replace('\n', "⏎");
+            let command = visible::ends(&command, SHOWN_COMMAND);
             format!(
                 "exactly `{command}` in {} for this session{until}",
                 cwd.display()

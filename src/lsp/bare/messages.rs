@@ -32,7 +32,7 @@ pub fn question(request: &ApprovalRequest, how: &str) -> String {
         let _ = write!(text, "\n\"For this session\" allows {remember}.");
     }
     // The model's text can neither hide nor reorder any part of it (A40, A41).
-    fence::visible(&text)
+    visible::content(&text)
 }
 
 /// How many lines a diff adds and removes.
@@ -62,12 +62,12 @@ pub fn about(request: &ApprovalRequest) -> String {
         } else {
             ""
         };
-        lines.push(format!("in {cwd}{aside}"));
+        lines.push(format!("in {}{aside}", fence::line(cwd)));
         if !unsaved.is_empty() {
             let beside = |uri: &String| {
                 let path = display_path(uri);
                 let near = path.strip_prefix(cwd.as_str());
-                near.map_or(path.clone(), |near| near.trim_start_matches('/').to_owned())
+                fence::line(near.map_or(&path, |near| near.trim_start_matches('/')))
             };
             let names: Vec<String> = unsaved.iter().map(beside).collect();
             lines.push(format!("Saves first: {}", names.join(", ")));
@@ -82,15 +82,22 @@ pub fn about(request: &ApprovalRequest) -> String {
 /// Exactly what would happen, without the rest of the question.
 pub fn content(of: &Subject) -> String {
     match of {
-        Subject::Edit { diff, .. } => visible::exact(diff),
+        Subject::Edit { diff, .. } => visible::content(diff),
         Subject::Command { command, .. } => visible::command(command),
         Subject::Mcp {
             server,
             tool,
             arguments,
-        } => visible::exact(&format!("{server}: {tool}\n{arguments:#}")),
-        Subject::Setting { key, change, .. } => visible::exact(&format!("{key}: {change}")),
-        Subject::Path { .. } | Subject::Fetch { .. } | Subject::Trust { .. } => subject(of),
+        } => {
+            let (server, tool) = (fence::line(server), fence::line(tool));
+            visible::content(&format!("{server}: {tool}\n{arguments:#}"))
+        }
+        Subject::Setting { key, change, .. } => {
+            visible::content(&format!("{}: {change}", fence::line(key)))
+        }
+        Subject::Path { .. } | Subject::Fetch { .. } | Subject::Trust { .. } => {
+            visible::content(&fence::line(&subject(of)))
+        }
     }
 }
 
@@ -128,7 +135,7 @@ fn subject(subject: &Subject) -> String {
             Access::Read => format!("read {path}"),
             Access::Write => format!("write {path}"),
         },
-        Subject::Fetch { url } => format!("fetch {url}"),
+        Subject::Fetch { url } => format!("fetch {}", ends(url, MESSAGE_CAP)),
         Subject::Mcp {
             server,
             tool,

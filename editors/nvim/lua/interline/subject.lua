@@ -10,7 +10,7 @@ local M = {}
 --- @field root string
 
 local function put(page, text, group)
-  for _, line in ipairs(visible.lines(text)) do
+  for _, line in ipairs(vim.split(visible.content(text), "\n", { plain = true })) do
     table.insert(page.lines, line)
     page.groups[#page.lines] = group
   end
@@ -74,7 +74,7 @@ function kinds.edit(page, subject)
     -- A file outside of the project, or one that is named otherwise in the diff.
     put(page, path, "InterlineExact")
   end
-  for _, line in ipairs(visible.lines((subject.diff:gsub("\n$", "")))) do
+  for _, line in ipairs(vim.split((subject.diff:gsub("\n$", "")), "\n", { plain = true })) do
     put(page, line, DIFF[line:sub(1, 1)])
   end
 end

@@ -5,6 +5,8 @@ local tables = require("interline.hidden")
 
 --- Blanks of a command in a row that are shown as they are, inside a line and before it.
 local BLANKS, INDENT = 8, 40
+--- The same for other texts, and line ends in a row.
+local WIDE, LINES = 120, 8
 
 local function among(ranges, code)
   local low, high = 1, #ranges
@@ -44,24 +46,41 @@ function M.prose(text)
   return escaped(text, tables.prose)
 end
 
---- A command: a run of blanks that could push a part of it out of sight is shown with its length.
-function M.command(text)
+--- Everything hidden as escapes. A run of blanks or line ends that could push a part of the text out
+--- of sight is shown with its length.
+local function folded(text, inside, indent)
   text = text:gsub("[\194-\227][\128-\191]+", function(sequence)
     -- Spaces of other widths count as spaces.
     local code = vim.fn.char2nr(sequence)
     local space = code == 0xa0 or code == 0x1680 or (code >= 0x2000 and code <= 0x200a) or code == 0x202f
     return (space or code == 0x205f or code == 0x2800 or code == 0x3000 or code == 0x3164) and " " or nil
   end)
+  text = text:gsub("\n[ \t\n]*\n", function(empty)
+    local _, count = empty:gsub("\n", "")
+    if count > LINES then
+      return ("\n⟨%d line ends⟩\n"):format(count)
+    end
+  end)
   local lines = vim.split(text, "\n", { plain = true })
   for index, line in ipairs(lines) do
     line = line:gsub("()([ \t]+)", function(at, blanks)
-      if #blanks > (at == 1 and INDENT or BLANKS) then
+      if #blanks > (at == 1 and indent or inside) then
         return (" ⟨%d blanks⟩ "):format(#blanks)
       end
     end)
     lines[index] = line
   end
   return M.text(table.concat(lines, "\n"))
+end
+
+--- A command.
+function M.command(text)
+  return folded(text, BLANKS, INDENT)
+end
+
+--- What else an approval shows: only runs that no ordinary text has are folded.
+function M.content(text)
+  return folded(text, WIDE, WIDE)
 end
 
 --- On one line.
