@@ -6,6 +6,7 @@ pub mod acp;
 pub mod answers;
 mod bytes;
 pub mod changes;
+pub mod commands;
 pub mod edits;
 pub mod frames;
 pub mod log;
@@ -21,6 +22,7 @@ pub use answers::{
     decode_all, fuzz_anthropic, fuzz_gemini, fuzz_openai_chat, fuzz_openai_responses,
 };
 pub use changes::fuzz_changes;
+pub use commands::fuzz_commands;
 pub use edits::{fuzz_matching, fuzz_patches};
 pub use frames::fuzz_frames;
 pub use log::fuzz_log;

@@ -7,10 +7,11 @@ use super::*;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 13] = [
+const TARGETS: [Target; 14] = [
     ("acp", fuzz_messages),
     ("anthropic", fuzz_anthropic),
     ("changes", fuzz_changes),
+    ("commands", fuzz_commands),
     ("frames", fuzz_frames),
     ("gemini", fuzz_gemini),
     ("log", fuzz_log),
@@ -53,5 +54,26 @@ fn random_scripts_of_edits_hold() {
         let data: Vec<u8> = (0..length).map(|_| next()).collect();
         fuzz_rebase(&data);
         fuzz_review(&data);
+    }
+}
+
+/// A43: short lines of tokens, most of which are near something that a shell accepts.
+#[test]
+fn a43_random_command_lines_hold() {
+    let mut seed = 7u64;
+    let mut next = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 56) as u8
+    };
+    for _ in 0..4_000 {
+        let length = usize::from(next() % 12);
+        let data: Vec<u8> = (0..length)
+            .map(|_| match next() {
+                0 => 0,
+                byte @ 1..32 => b"lsrmx.-=~12"[usize::from(byte) % 11],
+                byte => byte | 0x80,
+            })
+            .collect();
+        fuzz_commands(&data);
     }
 }
