@@ -120,6 +120,9 @@ pub enum Subject {
         background: bool,
         /// Unsaved documents that the command would not see.
         unsaved: Vec<String>,
+        /// URIs of files that the command sees with the editor's unsaved text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sees: Vec<String>,
     },
     Path {
         path: String,

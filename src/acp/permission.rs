@@ -72,12 +72,15 @@ fn card_of(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Valu
             description,
             cwd,
             unsaved,
+            sees,
             ..
         } => {
             let mut words = format!("{}\nin {}", visible::command(command), fence::name(cwd));
-            if !unsaved.is_empty() {
-                let names: Vec<String> = unsaved.iter().map(|uri| fence::name(uri)).collect();
-                words.push_str(&format!("\nUnsaved: {}", names.join(", ")));
+            for (what, uris) in [("Unsaved", unsaved), ("Sees the unsaved text of", sees)] {
+                let names: Vec<String> = uris.iter().map(|uri| fence::name(uri)).collect();
+                if !names.is_empty() {
+                    words.push_str(&format!("\n{what}: {}", names.join(", ")));
+                }
             }
             if let Some(description) = description {
                 words.push_str(&format!("\nThe agent says: {}", fence::line(description)));

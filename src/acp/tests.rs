@@ -41,6 +41,7 @@ fn request() -> ApprovalRequest {
         cwd: "/w".to_owned(),
         timeout_ms: 1,
         unsaved: vec!["file:///w/a".to_owned()],
+        sees: Vec::new(),
         background: false,
     };
     ApprovalRequest {
@@ -137,6 +138,7 @@ fn asked() -> [(Subject, &'static str, &'static str, Value); 7] {
                 cwd: "/w".to_owned(),
                 timeout_ms: 1,
                 unsaved: Vec::new(),
+                sees: Vec::new(),
                 background: false,
             },
             "execute",

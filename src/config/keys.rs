@@ -185,7 +185,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and stored but not used yet.
-pub const UNBUILT: [&str; 2] = ["exec.overlay", "policy"];
+pub const UNBUILT: [&str; 1] = ["policy"];
 
 /// The outcome for a client's value: what was accepted, and why the rest was not.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,10 @@
 //! newest output and how each ended; older output is in a private file. No command outlives the
 //! session, or the turn that started it if that turn is cancelled (INV-11).
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -65,6 +66,8 @@ struct State {
     closed: bool,
     /// Of all confined commands of the session.
     temporary: Option<tempfile::TempDir>,
+    /// Unsaved texts that commands saw: path → hash, and since when.
+    seen: BTreeMap<PathBuf, (String, SystemTime)>,
 }
 
 /// One background command.
@@ -125,10 +128,13 @@ impl Background {
                 command.changed.send_replace(());
             };
             let finished = started.finish(timeout, cancelled, false, take).await;
-            let (end, left) = finished.unwrap_or_else(|error| {
-                tracing::warn!(%error, "a background command cannot be waited for");
-                (End::Cancelled, 0)
-            });
+            let (end, left) = match finished {
+                Ok(outcome) => (outcome.end, outcome.left),
+                Err(error) => {
+                    tracing::warn!(%error, "a background command cannot be waited for");
+                    (End::Cancelled, 0)
+                }
+            };
             command.kept.lock().ended = Some(Ended { end, left });
             command.changed.send_replace(());
         });
@@ -144,6 +150,27 @@ impl Background {
         };
         let folder = state.temporary.insert(folder);
         folder.path().canonicalize()
+    }
+
+    /// Since when commands see this text in place of the file's: a build tool takes a text with the
+    /// same time for the one that it knows.
+    pub fn seen_since(&self, path: &Path, hash: String) -> SystemTime {
+        let mut state = self.state.lock();
+        match state.seen.get(path) {
+            Some((known, since)) if *known == hash => *since,
+            _ => {
+                let now = SystemTime::now();
+                state.seen.insert(path.to_owned(), (hash, now));
+                now
+            }
+        }
+    }
+
+    /// Files that commands saw with other texts than these, and since when.
+    pub fn take_seen(&self, except: impl Fn(&Path) -> bool) -> Vec<(PathBuf, SystemTime)> {
+        let mut state = self.state.lock();
+        let taken = state.seen.extract_if(.., |path, _| !except(path));
+        taken.map(|(path, (_, since))| (path, since)).collect()
     }
 
     pub fn get(&self, item: &str) -> Option<Arc<Command>> {

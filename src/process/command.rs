@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::{self, Confinement, Grade};
+use super::confine::{self, Confinement, Grade, Written};
 use super::folder::Folder;
 use super::kept_output::{Capture, Captured, Decoder};
 use super::tree::{self, Starting, Tree};
@@ -47,6 +47,17 @@ pub struct Finished {
     pub left: usize,
     /// They were stopped, as the command was confined.
     pub stopped: bool,
+    /// What it wrote to the overlays of its confinement, if it ended by itself.
+    pub written: Vec<Written>,
+}
+
+/// How a started command ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub end: End,
+    /// Processes that it left running.
+    pub left: usize,
+    pub written: Vec<Written>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +95,7 @@ pub async fn run(
         on_output(piece);
         capture.push(piece);
     };
-    let (end, left) = started
+    let Outcome { end, left, written } = started
         .finish(spec.timeout, cancel.cancelled(), true, take)
         .await?;
     Ok(Finished {
@@ -92,6 +103,7 @@ pub async fn run(
         end,
         left,
         stopped,
+        written,
     })
 }
 
@@ -106,15 +118,15 @@ pub struct Started {
 }
 
 impl Started {
-    /// Reads its output until it ends. Returns how it ended and how many processes it left
-    /// running. They are stopped too unless `keeps` is set.
+    /// Reads its output until it ends. The processes that it left running are stopped too unless
+    /// `keeps` is set.
     pub async fn finish(
         self,
         timeout: Duration,
         cancelled: impl Future<Output = ()>,
         keeps: bool,
         on_output: impl FnMut(&str) + Send,
-    ) -> Result<(End, usize)> {
+    ) -> Result<Outcome> {
         let Self {
             mut child,
             mut tree,
@@ -162,18 +174,25 @@ impl Started {
         drop(watched);
         reader.drain().await;
         reader.finish();
-        let Some(confined) = &mut confined else {
-            return Ok((end, left));
+        let alone = Outcome {
+            end,
+            left,
+            written: Vec::new(),
+        };
+        let (Some(confined), End::Exited(_)) = (&mut confined, end) else {
+            return Ok(alone);
         };
         let reply = confined.reply();
-        match (end, reply.error, reply.signal) {
-            (End::Exited(_), Some(error), _) => Err(std::io::Error::other(error)),
-            (End::Exited(_), None, Some(signal)) => {
-                Ok((End::Signalled(signal), left.max(reply.left)))
-            }
-            (End::Exited(_), None, None) => Ok((end, left.max(reply.left))),
-            _ => Ok((end, left)),
+        if let Some(error) = reply.error {
+            return Err(std::io::Error::other(error));
         }
+        let end = reply.signal.map_or(end, End::Signalled);
+        let ended = matches!(end, End::Exited(_));
+        Ok(Outcome {
+            end,
+            left: left.max(reply.left),
+            written: if ended { reply.written } else { Vec::new() },
+        })
     }
 }
 

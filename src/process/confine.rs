@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Error, Read as _, Result, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,8 @@ pub struct Plan {
     pub read_only: Vec<PathBuf>,
     /// Never read.
     pub hidden: Vec<Hidden>,
+    /// Texts that it sees in place of files; only in [`Grade::Full`].
+    pub overlays: Vec<Overlay>,
     /// Its own temporary folder, also writable.
     pub temporary: PathBuf,
     /// It shares the network of this process.
@@ -73,6 +76,27 @@ pub struct Hidden {
     pub path: PathBuf,
     /// Folders below it that stay readable.
     pub except: Vec<PathBuf>,
+}
+
+/// A text that a command sees in place of a file's content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    pub path: PathBuf,
+    pub text: String,
+    /// Permission bits.
+    pub mode: u32,
+    /// Its modification time, by which build tools decide what is out of date.
+    pub modified: SystemTime,
+    /// The command may write to it. The file does not change: [`Written`] has the new text.
+    pub writable: bool,
+}
+
+/// What a command wrote to an [`Overlay`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    pub path: PathBuf,
+    /// `None`: it is no UTF-8 text, or too large.
+    pub text: Option<String>,
 }
 
 /// A grade that was found to work, and the plan to run a command by.
@@ -114,6 +138,7 @@ pub(super) struct Reply {
     pub signal: Option<i32>,
     /// Processes that it left and that were stopped.
     pub left: usize,
+    pub written: Vec<Written>,
 }
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();

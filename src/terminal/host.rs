@@ -390,6 +390,7 @@ mod tests {
             timeout_ms: 1,
             background,
             unsaved: Vec::new(),
+            sees: Vec::new(),
         };
         let once = [ChoiceKind::AllowOnce, ChoiceKind::RejectOnce];
         assert_eq!(

@@ -204,6 +204,26 @@ impl Change {
         }
     }
 
+    /// What a command wrote to the text that it saw.
+    pub fn of_command(
+        cx: &ToolContext,
+        located: Located,
+        plan: Plan,
+        base_revision: Revision,
+    ) -> Self {
+        Self {
+            title: format!("Edit {}", located.display(&cx.workspace)),
+            located,
+            plan,
+            base_revision: Some(base_revision),
+            create: false,
+            delete: false,
+            shape: None,
+            moves: false,
+            on_disk: false,
+        }
+    }
+
     fn prepared(self, cx: &ToolContext) -> Prepared {
         let diff = self.diff(cx);
         let subject = Subject::Edit {
@@ -250,7 +270,7 @@ impl Change {
         self.plan.diff(&self.located.display(&cx.workspace))
     }
 
-    async fn run(self, cx: &ToolContext) -> ToolResult {
+    pub async fn run(self, cx: &ToolContext) -> ToolResult {
         let outcome = apply(self.job(cx)).await;
         self.announce(cx, &outcome);
         self.report(cx).outcome(outcome).await

@@ -4,6 +4,7 @@
 pub mod background_results;
 mod executed_files;
 pub mod sandbox;
+mod unsaved;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use background_results::Action;
+use unsaved::{Seen, Unsaved};
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
@@ -120,7 +122,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
     let timeout_ms = wanted.timeout_ms.unwrap_or(default);
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let grade = sandbox::checked_grade(cx).await?;
-    let unsaved = unsaved(cx, &cwd).await;
+    let unsaved = unsaved::find(cx, &cwd, grade, background).await;
     let runs = executed_contents(cx, command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
     let title = match background {
@@ -145,7 +147,8 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             cwd: cwd.path.display().to_string(),
             timeout_ms,
             background,
-            unsaved: unsaved.iter().map(Uri::to_string).collect(),
+            unsaved: unsaved.unseen.iter().map(Uri::to_string).collect(),
+            sees: unsaved.seen.iter().map(Seen::uri).collect(),
         }),
         facts: vec![Fact::Command {
             command: command.to_owned(),
@@ -154,7 +157,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             variables: kept.variable_names().map(str::to_owned).collect(),
             sandbox: grade,
         }],
-        unsaved,
+        unsaved: unsaved.unseen,
         ..Prepared::new(title, |cx| call.run(cx).boxed())
     })
 }
@@ -166,44 +169,6 @@ async fn executed_contents(cx: &ToolContext, command: &str, cwd: &Located) -> Ve
     tasks::blocking(look).await.unwrap_or_default()
 }
 
-/// Documents of the command's root whose text is not on disk: unsaved ones, and files with a text
-/// that only the editor holds.
-async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
-    cx.host.refresh_files(&cx.session).await;
-    let workspace = Arc::clone(&cx.workspace);
-    let lanes = Arc::clone(&cx.lanes);
-    let root = cwd.root.as_ref().map(|(index, _)| *index);
-    let folder = match root.and_then(|index| workspace.roots().into_iter().nth(index)) {
-        Some(root) => root.path,
-        None => cwd.path.clone(),
-    };
-    let state = cx.env.dirs.state.clone();
-    let find = move || {
-        // No command needs a transcript.
-        let transcript = |uri: &Uri| {
-            uri.path()
-                .is_some_and(|path| paths::transcript(&path, &state))
-        };
-        let below = |uri: &Uri| {
-            let key = uri.key();
-            std::path::Path::new(&key).starts_with(&folder)
-        };
-        let mut uris: Vec<Uri> = workspace
-            .documents()
-            .into_iter()
-            .filter(|document| below(&document.uri) && !transcript(&document.uri))
-            .filter(|document| workspace.unsaved(document))
-            .map(|document| document.uri)
-            .collect();
-        let held = lanes.held().into_iter().map(|(located, _)| located.uri);
-        uris.extend(held.filter(|uri| below(uri)));
-        uris.sort_unstable();
-        uris.dedup();
-        uris
-    };
-    tasks::blocking(find).await.unwrap_or_default()
-}
-
 impl CommandCall {
     async fn run(self, cx: &ToolContext) -> ToolResult {
         // The user approved the command with these files, not with later versions of them.
@@ -211,9 +176,9 @@ impl CommandCall {
         if now.iter().any(|text| !self.runs.contains(text)) {
             return Err(cx.error("results/exec-changed.md", &[]));
         }
-        // The command does not see what is still unsaved.
-        let unsaved = unsaved(cx, &self.cwd).await;
-        let confinement = sandbox::confinement(cx, self.grade).await;
+        let mut unsaved = unsaved::find(cx, &self.cwd, self.grade, self.background).await;
+        unsaved::touch_discarded(cx, &unsaved).await;
+        let confinement = sandbox::confinement(cx, self.grade, &mut unsaved).await;
         let confinement = confinement.map_err(|error| not_started(cx, &error))?;
         let spec = self.spec(cx, confinement);
         let spec = spec.map_err(|error| not_started(cx, &error))?;
@@ -241,7 +206,8 @@ impl CommandCall {
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }
-        let mut output = finished_output(cx, &finished, &self, &unsaved);
+        let mut output = finished_output(cx, &finished, &self);
+        unsaved::finish(cx, &unsaved, &finished, &mut output).await;
         output.text.push_str(&reloaded::note(cx).await);
         Ok(output)
     }
@@ -289,12 +255,12 @@ impl CommandCall {
     }
 
     /// Starts it in the session's background.
-    fn start_in_background(&self, cx: &ToolContext, spec: &Spec, unsaved: &[Uri]) -> ToolResult {
+    fn start_in_background(&self, cx: &ToolContext, spec: &Spec, unsaved: &Unsaved) -> ToolResult {
         let item = cx.item.as_str();
         match cx.background.start(item, spec, cx.cancel.clone()) {
             Ok(()) => {
                 let mut text = cx.text("results/exec-started.md", &[("item", &item)]);
-                text.push_str(&unsaved_note(cx, unsaved));
+                text.push_str(&unsaved.note(cx));
                 Ok(ToolOutput::text(text))
             }
             Err(Refused::Full) => {
@@ -316,35 +282,8 @@ fn not_started(cx: &ToolContext, problem: &std::io::Error) -> ToolError {
     }
 }
 
-/// A line of its own: the files whose unsaved text the command does not see.
-fn unsaved_note(cx: &ToolContext, unsaved: &[Uri]) -> String {
-    let named = |uri: &&Uri| {
-        !cx.workspace
-            .excludes(std::path::Path::new(&uri.key()), false)
-    };
-    let names: Vec<String> = unsaved
-        .iter()
-        .filter(named)
-        .map(|uri| match uri.path() {
-            Some(path) => target::relative_path(cx, &path),
-            None => uri.to_string(),
-        })
-        .collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    let files = names.join(", ");
-    let text = cx.text("results/exec-unsaved.md", &[("files", &files)]);
-    format!("\n{text}")
-}
-
 /// How the command ended, its output, and notes about both.
-fn finished_output(
-    cx: &ToolContext,
-    finished: &Finished,
-    call: &CommandCall,
-    unsaved: &[Uri],
-) -> ToolOutput {
+fn finished_output(cx: &ToolContext, finished: &Finished, call: &CommandCall) -> ToolOutput {
     let (timeout_ms, grade) = (call.timeout_ms, call.grade);
     let mut text = match background_results::own_end(&cx.texts, finished.end) {
         Some(text) => text,
@@ -367,7 +306,6 @@ fn finished_output(
     if finished.end != End::Exited(0) {
         text.push_str(&sandbox::refusals(cx, grade, &finished.output.text));
     }
-    text.push_str(&unsaved_note(cx, unsaved));
     ToolOutput {
         text,
         is_error: finished.end != End::Exited(0),

@@ -390,11 +390,11 @@ fn the_config_file_overrides_the_users_etcode_json() {
 /// A value that is not used yet is reported, unless it is the default.
 #[test]
 fn settings_that_are_not_used_yet_are_reported() {
-    let file = "[exec]\noverlay = true\n[edits]\nreview = 'before'\n[limits]\ncost = 2.0\n";
+    let file = "[policy]\nx = true\n[edits]\nreview = 'before'\n[limits]\ncost = 2.0\n";
     let loaded = loaded(file, json!({}));
     assert_eq!(ignored(&loaded), Vec::<&str>::new());
     let not_built = keys_of(&loaded, |reason| reason == NOT_BUILT);
-    assert_eq!(not_built, ["exec.overlay"]);
+    assert_eq!(not_built, ["policy"]);
     assert_eq!(loaded.config.limits.cost, Some(2.0));
 }
 

@@ -52,6 +52,7 @@ pub fn about(request: &ApprovalRequest) -> String {
         description,
         cwd,
         unsaved,
+        sees,
         background,
         ..
     } = &request.subject
@@ -63,14 +64,14 @@ pub fn about(request: &ApprovalRequest) -> String {
             ""
         };
         lines.push(format!("in {}{aside}", fence::line(cwd)));
-        if !unsaved.is_empty() {
-            let beside = |uri: &String| {
-                let path = display_path(uri);
-                let near = path.strip_prefix(cwd.as_str());
-                fence::line(near.map_or(&path, |near| near.trim_start_matches('/')))
-            };
-            let names: Vec<String> = unsaved.iter().map(beside).collect();
-            lines.push(format!("Saves first: {}", names.join(", ")));
+        let beside = |uri: &String| {
+            let path = display_path(uri);
+            let near = path.strip_prefix(cwd.as_str());
+            fence::line(near.map_or(&path, |near| near.trim_start_matches('/')))
+        };
+        for (what, uris) in [("Saves first", unsaved), ("Sees the unsaved text of", sees)] {
+            let names: Vec<String> = uris.iter().map(beside).collect();
+            lines.extend((!names.is_empty()).then(|| format!("{what}: {}", names.join(", "))));
         }
     }
     if let Some(remember) = &request.remember {
@@ -116,6 +117,7 @@ fn subject(subject: &Subject) -> String {
             description,
             cwd,
             unsaved,
+            sees,
             background,
             ..
         } => {
@@ -125,6 +127,9 @@ fn subject(subject: &Subject) -> String {
             }
             if !unsaved.is_empty() {
                 let _ = write!(text, "\nUnsaved: {}", paths(unsaved));
+            }
+            if !sees.is_empty() {
+                let _ = write!(text, "\nSees the unsaved text of: {}", paths(sees));
             }
             if let Some(description) = description {
                 let _ = write!(text, "\n{}", agent_says(description));
@@ -391,6 +396,7 @@ mod tests {
                 "file:///w/src/a.rs".to_owned(),
                 "file:///else/b.rs".to_owned(),
             ],
+            sees: Vec::new(),
         };
         assert_eq!(content(&of), command);
         let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nSaves first: src/a.rs, \
@@ -408,6 +414,7 @@ mod tests {
             timeout_ms: 1,
             background: false,
             unsaved: unsaved.iter().map(|&uri| uri.to_owned()).collect(),
+            sees: Vec::new(),
         };
         let one = of(&["file:///w/a.rs"]);
         assert!(subject(&one).ends_with("\nUnsaved: /w/a.rs"));
@@ -504,6 +511,7 @@ mod tests {
                     timeout_ms: 1,
                     background: true,
                     unsaved: Vec::new(),
+                    sees: Vec::new(),
                 },
                 "$ make\nin /w, in the background\nThe agent says: Makes it",
             ),

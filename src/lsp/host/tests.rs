@@ -85,6 +85,7 @@ fn approval() -> ApprovalRequest {
         timeout_ms: 1000,
         background: false,
         unsaved: vec!["file:///w/a.rs".to_owned()],
+        sees: Vec::new(),
     };
     let choice = |id: &str, label: &str, kind| Choice {
         id: id.to_owned(),

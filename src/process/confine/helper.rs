@@ -134,6 +134,7 @@ fn run_inner() -> Result<u8> {
     // Reaped above.
     let _ = main.try_wait();
     reply.left = left()?;
+    reply.written = mounts::written(&request.plan);
     write_reply(&reply)?;
     Ok(code as u8)
 }

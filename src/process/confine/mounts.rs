@@ -2,7 +2,7 @@
 //! files masked, and its own `/proc`, `/dev/shm` and terminals.
 
 use std::ffi::{CString, OsString};
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{Error, Result};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -15,7 +15,10 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::{Hidden, Plan, because};
+use super::{Hidden, Plan, Written, because};
+
+/// Largest text that is read back.
+const LARGEST: u64 = 32 * 1024 * 1024;
 
 const NEW: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
@@ -39,7 +42,13 @@ pub(super) fn mount(plan: &Plan) -> Result<()> {
         }
     }
     make_read_only(&writable, &plan.read_only)?;
-    hide(plan)?;
+    // What is mounted over files is made in a file system of our own, which stays as long as
+    // something of it is mounted.
+    let workshop = &plan.temporary;
+    tmpfs(workshop, c"mode=0700")?;
+    overlay(plan, workshop)?;
+    hide(plan, workshop)?;
+    rustix::mount::unmount(workshop, UnmountFlags::DETACH).map_err(|error| at(workshop, error))?;
     new_devices()?;
     let proc = NEW | MountFlags::NOEXEC;
     rustix::mount::mount("proc", "/proc", "proc", proc, None)
@@ -112,12 +121,47 @@ fn unescape(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
+/// Mounts each text over its file.
+fn overlay(plan: &Plan, workshop: &Path) -> Result<()> {
+    for (number, overlay) in plan.overlays.iter().enumerate() {
+        let (copy, path) = (workshop.join(number.to_string()), &overlay.path);
+        std::fs::write(&copy, &overlay.text)?;
+        File::options()
+            .write(true)
+            .open(&copy)?
+            .set_modified(overlay.modified)?;
+        std::fs::set_permissions(&copy, Permissions::from_mode(overlay.mode & 0o777))?;
+        match rustix::mount::mount_bind(&copy, path) {
+            Ok(()) if overlay.writable => {}
+            Ok(()) => seal(path)?,
+            Err(Errno::NOENT | Errno::ACCESS) => {}
+            Err(error) => return Err(at(path, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Overlays that no longer have their text.
+pub(super) fn written(plan: &Plan) -> Vec<Written> {
+    let writable = plan.overlays.iter().filter(|overlay| overlay.writable);
+    let changed = writable.filter_map(|overlay| {
+        let length = overlay.path.metadata().ok()?.len();
+        let bytes = (length <= LARGEST).then(|| std::fs::read(&overlay.path).ok());
+        let bytes = bytes.flatten();
+        if bytes.as_deref() == Some(overlay.text.as_bytes()) {
+            return None;
+        }
+        Some(Written {
+            path: overlay.path.clone(),
+            text: bytes.and_then(|bytes| String::from_utf8(bytes).ok()),
+        })
+    });
+    changed.collect()
+}
+
 /// Mounts something that cannot be read over each hidden file and folder.
-fn hide(plan: &Plan) -> Result<()> {
-    // The masks are made in a file system of our own, which stays as long as they are mounted.
-    let workshop = &plan.temporary;
+fn hide(plan: &Plan, workshop: &Path) -> Result<()> {
     let (file, folder) = (workshop.join("file"), workshop.join("folder"));
-    tmpfs(workshop, c"mode=0700")?;
     std::fs::write(&file, "")?;
     std::fs::create_dir(&folder)?;
     for mask in [&file, &folder] {
@@ -139,7 +183,7 @@ fn hide(plan: &Plan) -> Result<()> {
             Err(error) => return Err(at(path, error)),
         }
     }
-    rustix::mount::unmount(workshop, UnmountFlags::DETACH).map_err(|error| at(workshop, error))
+    Ok(())
 }
 
 /// Mounts an empty folder over a hidden one, and in it what stays readable.

@@ -6,6 +6,7 @@ use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::unsaved::Unsaved;
 use super::{ToolContext, ToolError};
 use crate::config::{SandboxConfig, SandboxMode};
 use crate::env::tasks;
@@ -81,7 +82,7 @@ pub(super) async fn checked_grade(cx: &ToolContext) -> std::result::Result<Grade
 }
 
 /// Messages of programs that were refused something. Other causes have the same ones.
-const REFUSALS: [&str; 7] = [
+pub(super) const REFUSALS: [&str; 7] = [
     "Read-only file system",
     "Permission denied",
     "Operation not permitted",
@@ -106,17 +107,20 @@ pub(super) fn refusals(cx: &ToolContext, grade: Grade, output: &str) -> String {
 pub(super) async fn confinement(
     cx: &ToolContext,
     grade: Grade,
+    unsaved: &mut Unsaved,
 ) -> Result<Option<Arc<Confinement>>> {
     if grade == Grade::None {
         return Ok(None);
     }
     let temporary = cx.background.temporary()?;
-    let cx = cx.clone();
-    let found = tasks::blocking(move || build(&cx, grade, temporary)).await;
-    found.map(Some).map_err(std::io::Error::other)
+    let of = cx.clone();
+    let found = tasks::blocking(move || build(&of, grade, temporary)).await;
+    let mut confinement = found.map_err(std::io::Error::other)?;
+    unsaved.cover(cx, &mut confinement.plan);
+    Ok(Some(Arc::new(confinement)))
 }
 
-fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement> {
+fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Confinement {
     let home = cx.policy.home.clone();
     let mut plan = Plan {
         temporary,
@@ -162,11 +166,11 @@ fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Arc<Confinement>
         plan.read_only = protected.read_only.into_iter().collect();
         plan.hidden.extend(protected.hidden);
     }
-    Arc::new(Confinement {
+    Confinement {
         grade,
         plan,
         absent: protected.absent,
-    })
+    }
 }
 
 type Excluded = dyn Fn(&Path, bool) -> bool;

@@ -60,11 +60,16 @@ function kinds.command(page, subject)
   if type(subject.description) == "string" then
     put(page, "The agent says: " .. subject.description, "InterlineFacts")
   end
-  if type(subject.unsaved) == "table" and subject.unsaved[1] then
-    local names = vim.tbl_map(function(uri)
-      return visible.path(uri, page.root)
-    end, subject.unsaved)
-    put(page, "unsaved files, written first: " .. table.concat(names, ", "), "InterlineFacts")
+  for _, list in ipairs({
+    { "unsaved files, written first: ", subject.unsaved },
+    { "sees the unsaved text of: ", subject.sees },
+  }) do
+    if type(list[2]) == "table" and list[2][1] then
+      local names = vim.tbl_map(function(uri)
+        return visible.path(uri, page.root)
+      end, list[2])
+      put(page, list[1] .. table.concat(names, ", "), "InterlineFacts")
+    end
   end
 end
 
