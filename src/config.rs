@@ -135,9 +135,9 @@ pub enum SandboxMode {
     /// Where it is not completely possible, commands are refused.
     Required,
     /// As far as it is possible.
+    #[default]
     Auto,
     /// Not at all: they have the user's rights.
-    #[default]
     Off,
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::event::Envelope;
 use crate::conversation::request::Effort;
 use crate::conversation::{ItemId, SessionId, TurnId};
-pub use crate::policy::Access;
+pub use crate::policy::{Access, Escalation};
 use crate::workspace::{Encoding, Located, Range, Uri};
 pub use client_tools::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
 pub use query::{EditorAnswer, EditorQuery, QueryKind, QueryStatus};
@@ -118,6 +118,9 @@ pub enum Subject {
         /// It continues after the turn, until it is stopped or the session ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         background: bool,
+        /// What it asks for beyond its sandbox.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox: Option<Escalation>,
         /// Unsaved documents that the command would not see.
         unsaved: Vec<String>,
         /// URIs of files that the command sees with the editor's unsaved text.

@@ -34,6 +34,15 @@ pub enum Access {
     Write,
 }
 
+/// What a command asks for beyond its sandbox: the machine's network, or no sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Escalation {
+    Network,
+    Outside,
+}
+
 /// A canonical fact about a tool call.
 #[derive(Clone, Debug)]
 pub enum Fact {
@@ -43,13 +52,14 @@ pub enum Fact {
     OnDisk,
     /// A command line for `/bin/sh -c` and its folder. `runs`: an entry for each file that it names
     /// or runs; `variables`: names of the variables that the agent stored for commands; `sandbox`:
-    /// how far it is confined.
+    /// how far it is confined; `escalation`: what it asks for beyond that.
     Command {
         command: String,
         cwd: Located,
         runs: Vec<String>,
         variables: Vec<String>,
         sandbox: Grade,
+        escalation: Option<Escalation>,
     },
     /// A memory is saved. `lasting`: beyond the session, in the user's files; `everywhere`: for
     /// sessions in all folders.
@@ -128,6 +138,8 @@ pub enum Reason {
     Sandboxed,
     /// A command in the sandbox of which every part is known to only read.
     ReadOnly,
+    /// A command that asks for more than its sandbox allows.
+    Escalation(Escalation),
     /// A command of too many parts, or nested too deep.
     TooComplex,
     Mode(Mode),
@@ -198,8 +210,9 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 cwd,
                 runs,
                 sandbox,
+                escalation,
                 ..
-            } => decide_command(policy, command, cwd, runs, *sandbox),
+            } => decide_command(policy, command, cwd, runs, (*sandbox, *escalation)),
             Fact::Memory {
                 lasting,
                 everywhere,
@@ -370,7 +383,7 @@ fn decide_command(
     command: &str,
     cwd: &Located,
     runs: &[String],
-    sandbox: Grade,
+    (sandbox, escalation): (Grade, Option<Escalation>),
 ) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
@@ -398,6 +411,10 @@ fn decide_command(
     }
     if commands::easy_to_overlook(command) {
         return ask(Reason::DangerousCharacters);
+    }
+    // Each time, whatever rules say: they are for the command in its sandbox.
+    if let Some(escalation) = escalation {
+        return ask(Reason::Escalation(escalation));
     }
     if policy
         .rules

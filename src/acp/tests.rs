@@ -42,6 +42,7 @@ fn request() -> ApprovalRequest {
         timeout_ms: 1,
         unsaved: vec!["file:///w/a".to_owned()],
         sees: Vec::new(),
+        sandbox: None,
         background: false,
     };
     ApprovalRequest {
@@ -139,6 +140,7 @@ fn asked() -> [(Subject, &'static str, &'static str, Value); 7] {
                 timeout_ms: 1,
                 unsaved: Vec::new(),
                 sees: Vec::new(),
+                sandbox: None,
                 background: false,
             },
             "execute",

@@ -71,6 +71,7 @@ fn confined_fact(command: String, cwd: Located, runs: &[&str], sandbox: Grade) -
         runs: runs.iter().map(|it| (*it).to_owned()).collect(),
         variables: Vec::new(),
         sandbox,
+        escalation: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! newest output and how each ended; older output is in a private file. No command outlives the
 //! session, or the turn that started it if that turn is cancelled (INV-11).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::{self, End, Spec};
 use super::kept_output::Ring;
+use crate::conversation::TurnId;
 use crate::env::tasks;
 
 #[cfg(test)]
@@ -68,6 +69,8 @@ struct State {
     temporary: Option<tempfile::TempDir>,
     /// Unsaved texts that commands saw: path → hash, and since when.
     seen: BTreeMap<PathBuf, (String, SystemTime)>,
+    /// Commands that the user did not let out of the sandbox, and the turn.
+    refused: Option<(TurnId, BTreeSet<String>)>,
 }
 
 /// One background command.
@@ -150,6 +153,22 @@ impl Background {
         };
         let folder = state.temporary.insert(folder);
         folder.path().canonicalize()
+    }
+
+    /// The user did not let a command out of the sandbox.
+    pub fn refuse_escalation(&self, turn: &TurnId, command: &str) {
+        let mut state = self.state.lock();
+        let known = state.refused.take().filter(|(known, _)| known == turn);
+        let (turn, mut commands) = known.unwrap_or_else(|| (turn.clone(), BTreeSet::new()));
+        commands.insert(command.to_owned());
+        state.refused = Some((turn, commands));
+    }
+
+    /// Whether the user did so in this turn.
+    pub fn escalation_refused(&self, turn: &TurnId, command: &str) -> bool {
+        let state = self.state.lock();
+        let refused = state.refused.as_ref().filter(|(known, _)| known == turn);
+        refused.is_some_and(|(_, commands)| commands.contains(command))
     }
 
     /// Since when commands see this text in place of the file's: a build tool takes a text with the

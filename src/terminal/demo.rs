@@ -284,10 +284,11 @@ impl Play<'_> {
         );
         print_below(INDENT, &asked);
         print(&format!("{INDENT}$ {command}"));
-        let unsaved = params["subject"]["unsaved"].as_array().map_or(0, Vec::len);
-        print(&format!(
-            "      {unsaved} unsaved file, saved first; allowed once"
-        ));
+        let sees = params["subject"]["sees"].as_array();
+        print(match sees.is_some_and(|files| !files.is_empty()) {
+            true => "      it sees the unsaved text of cart.sh, and nothing is saved; allowed once",
+            false => "      1 unsaved file, saved first; allowed once",
+        });
         self.approved = true;
         self.client
             .answer(id, json!({"choice": "allow", "hash": params["hash"]}))

@@ -391,6 +391,7 @@ mod tests {
             background,
             unsaved: Vec::new(),
             sees: Vec::new(),
+            sandbox: None,
         };
         let once = [ChoiceKind::AllowOnce, ChoiceKind::RejectOnce];
         assert_eq!(

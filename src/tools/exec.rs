@@ -26,7 +26,7 @@ use crate::env::redact::Pieces;
 use crate::env::tasks;
 use crate::host::Subject;
 use crate::knowledge::user_state::UserState;
-use crate::policy::{Fact, paths};
+use crate::policy::{Escalation, Fact, paths};
 use crate::process::background::Refused;
 use crate::process::confine::{Confinement, Grade};
 use crate::process::{self, End, Finished, Spec, environment};
@@ -61,6 +61,12 @@ pub(super) struct Arguments {
     timeout_ms: Option<u64>,
     /// Start it and return at once
     background: Option<bool>,
+    /// Asks the user for more than the sandbox allows
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Escalation"))]
+    sandbox: Option<Escalation>,
+    /// Why; the user reads it
+    reason: Option<String>,
     /// A background item: returns its new output
     read: Option<String>,
     /// A background item: stops it
@@ -77,6 +83,7 @@ struct CommandCall {
     background: bool,
     /// How far it is confined, as the approval says.
     grade: Grade,
+    escalation: Option<Escalation>,
 }
 
 #[async_trait]
@@ -94,7 +101,9 @@ impl BuiltIn for Exec {
         if timeout_ms.is_some_and(|limit| limit == 0 || limit > LONGEST_MS) {
             return Err(cx.error("results/exec-timeout.md", &[("limit", &LONGEST_MS)]));
         }
-        let alone = arguments.cwd.is_none() && arguments.background.is_none();
+        let alone = arguments.cwd.is_none()
+            && arguments.background.is_none()
+            && arguments.sandbox.is_none();
         match (&arguments.command, &arguments.read, &arguments.stop) {
             (Some(command), None, None) => prepare_command(cx, command, &arguments).await,
             (None, Some(item), None) if alone => {
@@ -121,17 +130,18 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
     };
     let timeout_ms = wanted.timeout_ms.unwrap_or(default);
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
-    let grade = sandbox::checked_grade(cx).await?;
+    let (grade, escalation) = sandbox::checked_grade(cx, wanted.sandbox).await?;
+    if escalation.is_some() {
+        check_escalation(cx, command, wanted.reason.as_deref())?;
+    }
     let unsaved = unsaved::find(cx, &cwd, grade, background).await;
     let runs = executed_contents(cx, command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
-    let title = match background {
-        true => format!("Run in the background: {}", one_line(command)),
-        false => format!("Run {}", one_line(command)),
-    };
+    let title = title(command, background, escalation);
     // On one line and bounded, for the user.
-    let purpose = wanted.description.as_deref().unwrap_or_default();
-    let purpose: Vec<&str> = purpose.split_whitespace().collect();
+    let reason = wanted.reason.as_ref().filter(|_| escalation.is_some());
+    let purpose = wanted.description.iter().chain(reason);
+    let purpose: Vec<&str> = purpose.flat_map(|it| it.split_whitespace()).collect();
     let call = CommandCall {
         command: command.to_owned(),
         cwd: cwd.clone(),
@@ -139,6 +149,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
         timeout_ms,
         background,
         grade,
+        escalation,
     };
     Ok(Prepared {
         subject: Some(Subject::Command {
@@ -147,6 +158,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             cwd: cwd.path.display().to_string(),
             timeout_ms,
             background,
+            sandbox: escalation,
             unsaved: unsaved.unseen.iter().map(Uri::to_string).collect(),
             sees: unsaved.seen.iter().map(Seen::uri).collect(),
         }),
@@ -156,10 +168,40 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             runs,
             variables: kept.variable_names().map(str::to_owned).collect(),
             sandbox: grade,
+            escalation,
         }],
         unsaved: unsaved.unseen,
         ..Prepared::new(title, |cx| call.run(cx).boxed())
     })
+}
+
+/// An escalation has a reason, and the user has not refused it in this turn.
+fn check_escalation(
+    cx: &ToolContext,
+    command: &str,
+    reason: Option<&str>,
+) -> Result<(), ToolError> {
+    if reason.is_none_or(|reason| reason.trim().is_empty()) {
+        return Err(cx.error("results/exec-reason.md", &[]));
+    }
+    match cx.background.escalation_refused(&cx.turn, command) {
+        true => Err(cx.error("results/exec-refused-before.md", &[])),
+        false => Ok(()),
+    }
+}
+
+fn title(command: &str, background: bool, escalation: Option<Escalation>) -> String {
+    let how = match escalation {
+        None => "",
+        Some(Escalation::Network) => " with the network",
+        Some(Escalation::Outside) => " outside the sandbox",
+    };
+    let line = one_line(command);
+    match (background, how) {
+        (true, _) => format!("Run in the background{how}: {line}"),
+        (false, "") => format!("Run {line}"),
+        (false, _) => format!("Run{how}: {line}"),
+    }
 }
 
 /// The content of the files that the command names and runs, read off the async threads.
@@ -178,7 +220,7 @@ impl CommandCall {
         }
         let mut unsaved = unsaved::find(cx, &self.cwd, self.grade, self.background).await;
         unsaved::touch_discarded(cx, &unsaved).await;
-        let confinement = sandbox::confinement(cx, self.grade, &mut unsaved).await;
+        let confinement = sandbox::confinement(cx, self.grade, self.escalation, &mut unsaved).await;
         let confinement = confinement.map_err(|error| not_started(cx, &error))?;
         let spec = self.spec(cx, confinement);
         let spec = spec.map_err(|error| not_started(cx, &error))?;
@@ -220,6 +262,9 @@ impl CommandCall {
         let kept = UserState::new(&cx.env).read()?;
         let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
         env.extend(kept.variables().clone());
+        if let Some(confinement) = &confinement {
+            sandbox::set_cache(cx, &confinement.plan, &mut env);
+        }
         Ok(Spec {
             command: self.command.clone(),
             cwd: self.folder(cx)?,

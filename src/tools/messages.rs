@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::suggestions;
-use crate::policy::{Fact, Reason, commands};
+use crate::policy::{Escalation, Fact, Reason, commands};
 use crate::process::confine::Grade;
 use crate::process::kept_output::Captured;
 use crate::prompt::Texts;
@@ -26,6 +26,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::Sandboxed
+        | Reason::Escalation(_)
         | Reason::ReadOnly
         | Reason::AsksAlways
         | Reason::ReviewsFirst
@@ -106,6 +107,12 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::SessionRule => "You allowed exactly this for this session.",
         Reason::Sandboxed => "The sandbox contains it, and the setting `approvals` is `auto`.",
         Reason::ReadOnly => "The sandbox contains it, and every part of it is known to only read.",
+        Reason::Escalation(Escalation::Network) => {
+            "Sandboxed, but with the network, this once: what it reads can be sent away."
+        }
+        Reason::Escalation(Escalation::Outside) => {
+            "Outside the sandbox, this once: the command can do anything that you can."
+        }
         Reason::TooComplex => {
             "The command has more than 50 parts, or is nested more than 20 levels deep."
         }

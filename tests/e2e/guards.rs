@@ -200,7 +200,9 @@ fn limits_without_measure_do_no_harm() {
     let most = i64::MAX;
     std::fs::write(
         config,
-        format!("[limits]\napprovalMinutes = {most}\nturnMinutes = {most}\n"),
+        format!(
+            "sandbox.mode = \"off\"\n[limits]\napprovalMinutes = {most}\nturnMinutes = {most}\n"
+        ),
     )
     .unwrap();
     let mut editor = stage.editor(&model);

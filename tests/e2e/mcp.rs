@@ -24,7 +24,8 @@ fn server(arguments: &[&str], more: &str) -> String {
 pub fn stage(arguments: &[&str], more: &str) -> Stage {
     let stage = Stage::new(TEXT);
     let path = stage.folder("config/interline/config.toml");
-    std::fs::write(path, server(arguments, more)).expect("settings");
+    let settings = format!("sandbox.mode = \"off\"\n{}", server(arguments, more));
+    std::fs::write(path, settings).expect("settings");
     stage
 }
 

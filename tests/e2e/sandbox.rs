@@ -1,6 +1,7 @@
 //! Commands in the sandbox, run by the real program under an ordinary user id: for root the proof
 //! would be worthless. What a machine cannot do is printed with its reason.
 
+mod escalation;
 mod unsaved;
 mod world;
 
@@ -114,6 +115,20 @@ fn a_confined_command_can_work() {
         true => println!("skipped: git needs a writable /dev/null"),
         false => assert!(shown[3].contains("committed"), "{shown:?}"),
     }
+}
+
+/// Without any settings, commands are confined as far as the machine allows.
+#[test]
+fn commands_are_confined_by_default() {
+    let model = Model::steps(vec![Reply::exec("echo out > ../out/new")]);
+    let world = World::new("", &model);
+    let found = grade(&world);
+    let mut editor = world.editor(&model, &[]);
+    editor.approvals(&[Approval::Allow]);
+    editor.run("go");
+    let word = found.split(':').next().unwrap_or_default();
+    assert_eq!(editor.status()["sandbox"], word);
+    assert_eq!(world.stage.folder("out/new").exists(), word == "none");
 }
 
 /// OC-22: the grade is in the status, the approval and the prompt.

@@ -25,7 +25,8 @@ class Home:
         self.recording = self.folder / "frames.jsonl"
         config = self.home / ".config/interline/config.toml"
         config.parent.mkdir(parents=True)
-        config.write_text(f'record = "{self.recording}"\n')
+        # What a command does depends on the machine's sandbox, so the stories have none.
+        config.write_text(f'record = "{self.recording}"\n[sandbox]\nmode = "off"\n')
         self.url = url
         self.link("interline", [str(binary)])
         for name, command in programs.items():

@@ -20,7 +20,9 @@ for story in "$here"/*_spec.lua; do
   name=$(basename "$story" _spec.lua)
   case " ${ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
   home=$work/$name
-  mkdir -p "$home/project" "$home/tmp"
+  mkdir -p "$home/project" "$home/tmp" "$home/config/interline"
+  # What a command does depends on the machine's sandbox: one story turns it on.
+  echo 'sandbox.mode = "off"' >"$home/config/interline/config.toml"
   # -i NONE -n: neither shada nor swap files. Nothing of the user's own set-up is read.
   (cd "$home/project" && env -u ANTHROPIC_API_KEY -u OPENAI_API_KEY -u GEMINI_API_KEY \
     REAL_HOME="$HOME" HOME="$home" TMPDIR="$home/tmp" XDG_CONFIG_HOME="$home/config" XDG_DATA_HOME="$home/data" \

@@ -17,6 +17,9 @@ function M.home(name)
   for _, folder in pairs(env) do
     vim.fn.mkdir(folder, "p", "0o700")
   end
+  -- What a command does depends on the machine's sandbox: one story elsewhere turns it on.
+  vim.fn.mkdir(env.XDG_CONFIG_HOME .. "/interline", "p", "0o700")
+  vim.fn.writefile({ 'sandbox.mode = "off"' }, env.XDG_CONFIG_HOME .. "/interline/config.toml")
   env.TERM, env.COLORTERM = "xterm-256color", "truecolor"
   env.NVIM, env.NVIM_LISTEN_ADDRESS = "", ""
   return env

@@ -59,7 +59,21 @@ pub async fn ask(
         () = cx.cancel.cancelled() => return Verdict::Cancelled,
         () = tokio::time::sleep(limit) => return Verdict::Expired,
     };
-    resolve(cx, &item.item_id, answer, &hash, rule)
+    let verdict = resolve(cx, &item.item_id, answer, &hash, rule);
+    if matches!(verdict, Verdict::Refused(_)) {
+        for fact in facts {
+            if let Fact::Command {
+                command,
+                escalation: Some(_),
+                ..
+            } = fact
+            {
+                let background = &cx.state.background;
+                background.refuse_escalation(&cx.turn, command);
+            }
+        }
+    }
+    verdict
 }
 
 fn resolve(

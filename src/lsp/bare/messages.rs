@@ -397,6 +397,7 @@ mod tests {
                 "file:///else/b.rs".to_owned(),
             ],
             sees: Vec::new(),
+            sandbox: None,
         };
         assert_eq!(content(&of), command);
         let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nSaves first: src/a.rs, \
@@ -415,6 +416,7 @@ mod tests {
             background: false,
             unsaved: unsaved.iter().map(|&uri| uri.to_owned()).collect(),
             sees: Vec::new(),
+            sandbox: None,
         };
         let one = of(&["file:///w/a.rs"]);
         assert!(subject(&one).ends_with("\nUnsaved: /w/a.rs"));
@@ -512,6 +514,7 @@ mod tests {
                     background: true,
                     unsaved: Vec::new(),
                     sees: Vec::new(),
+                    sandbox: None,
                 },
                 "$ make\nin /w, in the background\nThe agent says: Makes it",
             ),

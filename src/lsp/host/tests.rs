@@ -86,6 +86,7 @@ fn approval() -> ApprovalRequest {
         background: false,
         unsaved: vec!["file:///w/a.rs".to_owned()],
         sees: Vec::new(),
+        sandbox: None,
     };
     let choice = |id: &str, label: &str, kind| Choice {
         id: id.to_owned(),

@@ -3,7 +3,7 @@
 use super::{ROOT, ask, confined_fact, located, policy};
 use crate::config::Approvals;
 use crate::conversation::Mode;
-use crate::policy::{Decision, Policy, Reason, Rule, decide};
+use crate::policy::{Decision, Escalation, Fact, Policy, Reason, Rule, decide};
 use crate::process::confine::Grade;
 use crate::workspace::FileKind;
 
@@ -107,5 +107,43 @@ fn a23_a_command_of_too_many_parts_is_denied_even_with_a_rule() {
         cwd.kind = FileKind::Directory;
         let fact = confined_fact(line, cwd, &[], Grade::Full);
         assert_eq!(decide(&auto, &[fact]), Decision::Deny(Reason::TooComplex));
+    }
+}
+
+/// A command that asks for more than its sandbox asks the user each time, whatever else would let
+/// it run, and is never remembered.
+#[test]
+fn an_escalation_always_asks_and_is_never_remembered() {
+    let line = "cat a.txt";
+    let rule = Rule::Command {
+        command: line.to_owned(),
+        cwd: ROOT.into(),
+        runs: Vec::new(),
+    };
+    let auto = Policy {
+        approvals: Approvals::Auto,
+        rules: vec![rule],
+        ..policy()
+    };
+    for (wanted, grade) in [
+        (Escalation::Network, Grade::Full),
+        (Escalation::Outside, Grade::None),
+    ] {
+        let mut cwd = located(ROOT);
+        cwd.kind = FileKind::Directory;
+        let mut fact = confined_fact(line.to_owned(), cwd, &[], grade);
+        if let Fact::Command { escalation, .. } = &mut fact {
+            *escalation = Some(wanted);
+        }
+        assert_eq!(
+            decide(&auto, &[fact.clone()]),
+            ask(Reason::Escalation(wanted))
+        );
+        let plan = Policy {
+            mode: Mode::Plan,
+            ..auto.clone()
+        };
+        let refused = Decision::Deny(Reason::Mode(Mode::Plan));
+        assert_eq!(decide(&plan, &[fact]), refused);
     }
 }

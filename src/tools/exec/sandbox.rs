@@ -1,7 +1,7 @@
 //! What a confined command may write and read: the session's folders without what runs later, and
 //! everything but secrets and our own files. Which names those are is policy's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use super::unsaved::Unsaved;
 use super::{ToolContext, ToolError};
 use crate::config::{SandboxConfig, SandboxMode};
 use crate::env::tasks;
+use crate::policy::Escalation;
 use crate::policy::paths::{self, class};
 use crate::process::confine::{self, Absent, Confinement, Grade, Hidden, Plan};
 use crate::prompt::facts::NO_SANDBOX;
@@ -68,8 +69,12 @@ pub fn description(config: &SandboxConfig) -> &'static str {
     }
 }
 
-/// The grade of the next command; an error if the user requires more than there is.
-pub(super) async fn checked_grade(cx: &ToolContext) -> std::result::Result<Grade, ToolError> {
+/// The grade of the next command, and what it asks for beyond that; an error if the user requires
+/// more than there is.
+pub(super) async fn checked_grade(
+    cx: &ToolContext,
+    escalation: Option<Escalation>,
+) -> std::result::Result<(Grade, Option<Escalation>), ToolError> {
     let config = cx.config.sandbox.clone();
     let required = config.mode == SandboxMode::Required;
     let grade = cx.blocking(move || grade(&config)).await?;
@@ -78,7 +83,26 @@ pub(super) async fn checked_grade(cx: &ToolContext) -> std::result::Result<Grade
         let reason = reason.unwrap_or_default();
         return Err(cx.error("results/exec-no-sandbox.md", &[("reason", &reason)]));
     }
-    Ok(grade)
+    match escalation {
+        _ if grade == Grade::None => Ok((grade, None)),
+        Some(Escalation::Network) if cx.config.sandbox.network => Ok((grade, None)),
+        Some(Escalation::Outside) if required => Err(cx.error("results/exec-required.md", &[])),
+        Some(Escalation::Outside) => Ok((Grade::None, escalation)),
+        Some(Escalation::Network) | None => Ok((grade, escalation)),
+    }
+}
+
+/// Programs that keep a cache find a folder that they can write to.
+pub(super) fn set_cache(cx: &ToolContext, plan: &Plan, env: &mut BTreeMap<String, String>) {
+    const CACHE: &str = "XDG_CACHE_HOME";
+    let usual = match env.get(CACHE) {
+        Some(folder) => PathBuf::from(folder),
+        None => cx.policy.home.join(".cache"),
+    };
+    if !plan.writable.iter().any(|it| usual.starts_with(it)) {
+        let folder = plan.temporary.join("cache");
+        env.insert(CACHE.to_owned(), folder.display().to_string());
+    }
 }
 
 /// Messages of programs that were refused something. Other causes have the same ones.
@@ -107,6 +131,7 @@ pub(super) fn refusals(cx: &ToolContext, grade: Grade, output: &str) -> String {
 pub(super) async fn confinement(
     cx: &ToolContext,
     grade: Grade,
+    escalation: Option<Escalation>,
     unsaved: &mut Unsaved,
 ) -> Result<Option<Arc<Confinement>>> {
     if grade == Grade::None {
@@ -116,6 +141,7 @@ pub(super) async fn confinement(
     let of = cx.clone();
     let found = tasks::blocking(move || build(&of, grade, temporary)).await;
     let mut confinement = found.map_err(std::io::Error::other)?;
+    confinement.plan.network |= escalation == Some(Escalation::Network);
     unsaved.cover(cx, &mut confinement.plan);
     Ok(Some(Arc::new(confinement)))
 }

@@ -174,14 +174,15 @@ impl Unsaved {
                 None => uri.to_string(),
             })
             .collect();
-        for (text, files) in [
-            ("results/exec-saw-unsaved.md", seen),
-            ("results/exec-unsaved.md", unseen),
-        ] {
-            if !files.is_empty() {
-                lines.push('\n');
-                lines.push_str(&cx.text(text, &[("files", &files.join(", "))]));
-            }
+        if !seen.is_empty() {
+            lines.push('\n');
+            let files = seen.join(", ");
+            lines.push_str(&cx.text("results/exec-saw-unsaved.md", &[("files", &files)]));
+        }
+        if !unseen.is_empty() {
+            lines.push('\n');
+            let files = unseen.join(", ");
+            lines.push_str(&cx.text("results/exec-unsaved.md", &[("files", &files)]));
         }
         lines
     }
@@ -281,12 +282,17 @@ async fn bring_back(cx: &ToolContext, seen: &Seen, text: Option<&str>) -> ToolOu
     let change = Change::of_command(cx, seen.located.clone(), plan, seen.revision);
     match change.run(cx).await {
         Ok(mut output) => {
-            let name = match output.is_error {
-                true => "results/exec-not-edited.md",
-                false => "results/exec-edited.md",
+            let result = std::mem::take(&mut output.text);
+            output.text = match output.is_error {
+                true => cx.text(
+                    "results/exec-not-edited.md",
+                    &[("path", &path), ("result", &result)],
+                ),
+                false => cx.text(
+                    "results/exec-edited.md",
+                    &[("path", &path), ("result", &result)],
+                ),
             };
-            let what = cx.text(name, &[("path", &path), ("result", &output.text)]);
-            output.text = what;
             output
         }
         Err(ToolError::Cancelled) => failed(cx.text("results/cancelled.md", &[])),

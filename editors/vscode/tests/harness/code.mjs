@@ -53,7 +53,11 @@ export class World {
   /** The user's and the machine's settings: the model on loopback, and nothing that distracts. */
   settings(more) {
     const { path: program, env } = this.serverSettings();
-    const machine = { "interline.server.path": program, "interline.server.env": env, "interline.agents": {}, "interline.mcpServers": {} };
+    const machine = {
+      "interline.server.path": program, "interline.server.env": env, "interline.agents": {}, "interline.mcpServers": {},
+      // What a command does depends on the machine's sandbox: one story turns it on.
+      "interline.sandbox.mode": "off",
+    };
     const user = {
       "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
       "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },
