@@ -22,11 +22,14 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::Special => "results/denied-special.md",
         Reason::DangerousCharacters => "results/denied-dangerous-characters.md",
         Reason::TooComplex => "results/denied-too-complex.md",
+        Reason::ListDenies => "results/denied-by-list.md",
         Reason::Confined => "results/denied-confined.md",
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::Sandboxed
         | Reason::ReadOnly
+        | Reason::Listed
+        | Reason::ListAsks
         | Reason::AsksAlways
         | Reason::ReviewsFirst
         | Reason::UntrustedFolder
@@ -105,6 +108,11 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::SessionRule => "You allowed exactly this for this session.",
         Reason::Sandboxed => "The sandbox contains it, and the setting `approvals` is `auto`.",
         Reason::ReadOnly => "The sandbox contains it, and every part of it is known to only read.",
+        Reason::Listed => "The sandbox contains it, and a rule or your settings allow it.",
+        Reason::ListDenies => "The setting `policy.deny` forbids this command.",
+        Reason::ListAsks => {
+            "The setting `policy` asks about this command, or cannot tell whether it applies."
+        }
         Reason::TooComplex => {
             "The command has more than 50 parts, or is nested more than 20 levels deep."
         }

@@ -185,9 +185,23 @@ fn grant_rows() -> Vec<Row> {
             &["edits.closedFiles", "edits.saveAfter"],
             |c| c.edits.closed_files == ClosedFiles::Editor,
         ),
-        ("", json!({"policy": {"allow": ["*"]}}), &["policy"], |c| {
-            c.policy.is_null()
-        }),
+        (
+            "",
+            json!({"policy": {"allow": ["*"]}}),
+            &["policy.allow"],
+            |c| c.policy.allow.is_empty(),
+        ),
+        (
+            "[policy]\ndeny = ['git push']\nallow = ['make']",
+            json!({"policy": {"deny": ["rm"], "ask": ["curl", "git push"], "allow": []}}),
+            &["policy.allow"],
+            |c| {
+                let lists = &c.policy;
+                lists.deny == ["git push", "rm"]
+                    && lists.ask == ["curl", "git push"]
+                    && lists.allow == ["make"]
+            },
+        ),
         ("", json!({"record": "/tmp/x"}), &["record"], |c| {
             c.record.is_none()
         }),
