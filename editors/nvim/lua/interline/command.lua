@@ -201,6 +201,11 @@ local subcommands = {
     end,
     words = PROVIDERS,
   },
+  rules = {
+    run = function()
+      require("interline.rules").list()
+    end,
+  },
   mcp = { run = mcp, words = { "login", "logout" } },
   thinking = { run = named("thinking"), words = { "off", "low", "medium", "high" } },
   mode = { run = named("mode"), words = { "agent", "ask", "plan" } },
