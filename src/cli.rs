@@ -7,6 +7,7 @@ mod login;
 mod mcp;
 mod memory;
 mod prompt;
+mod rules;
 mod sessions;
 mod trust;
 
@@ -42,6 +43,8 @@ enum Command {
     /// Trust a folder (its instructions apply, edits inside it run without asking), or one of
     /// its active files with exactly its current content.
     Trust(trust::TrustArgs),
+    /// List and remove the rules that let commands run without asking.
+    Rules(rules::RulesArgs),
     /// List, show, export and delete stored sessions.
     Sessions(sessions::SessionsArgs),
     /// Store a provider's API key in a file only you can read; without a provider, list them.
@@ -111,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => code(terminal::demo(&env, &args)),
         Command::Prompt(args) => code(prompt::show(env, args)),
         Command::Trust(args) => code(trust::trust(&env, &args)),
+        Command::Rules(args) => code(rules::rules(&env, &args)),
         Command::Sessions(args) => code(sessions::sessions(&env, &args)),
         Command::Login { provider } => code(login::login(&env, provider.as_deref())),
         Command::Mcp(args) => code(mcp::mcp(&env, &args)),

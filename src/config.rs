@@ -3,6 +3,7 @@
 //! settings files.
 
 pub mod agents;
+pub mod command_patterns;
 pub mod etcode;
 mod ignored;
 pub mod keys;
@@ -73,8 +74,7 @@ pub struct Config {
     pub knowledge: KnowledgeConfig,
     pub memory: MemoryConfig,
     pub sandbox: SandboxConfig,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub policy: Value,
+    pub policy: PolicyConfig,
     pub chat_folder: ChatFolder,
     /// False: no code actions and lenses outside transcripts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,6 +113,20 @@ pub enum Approvals {
     Edits,
     /// Also whatever policy allows and the sandbox contains.
     Auto,
+}
+
+/// Lists of commands, as patterns: the words that a command begins with. Deny beats ask, ask beats
+/// allow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct PolicyConfig {
+    /// Never run. Layers add to it.
+    pub deny: Vec<String>,
+    /// Ask each time. Layers add to it.
+    pub ask: Vec<String>,
+    /// Run unasked in trusted folders where the sandbox is complete.
+    pub allow: Vec<String>,
 }
 
 /// Confinement of commands on Linux.

@@ -172,6 +172,9 @@ impl Subject {
 pub enum ChoiceKind {
     AllowOnce,
     AllowSession,
+    /// In this folder, until the user removes the rule.
+    AllowFolder,
+    /// In all folders, until the user removes the rule.
     AllowAlways,
     RejectOnce,
 }
@@ -182,6 +185,9 @@ pub struct Choice {
     pub id: String,
     pub label: String,
     pub kind: ChoiceKind,
+    /// Exactly what the choice stores: the words that allowed commands begin with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ pub mod front;
 pub mod git;
 pub mod hooks;
 pub mod instructions;
+pub mod lasting_rules;
 pub mod memory;
 pub mod persona;
 mod private_json;

@@ -2,6 +2,7 @@
 //! whichever layer said so; modes are checked before approvals. No I/O.
 
 pub mod commands;
+pub mod lists;
 pub mod paths;
 pub mod roles;
 pub mod rules;
@@ -21,9 +22,12 @@ use crate::process::confine::Grade;
 use crate::workspace::search::{Entries, Visibility};
 use crate::workspace::{FileKind, Located};
 
+pub use lists::{Lasting, Lists};
 pub use paths::Class;
 pub use roles::Roles;
 pub use rules::Rule;
+
+use lists::Restriction;
 
 /// What a tool would do with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +98,8 @@ pub struct Policy {
     pub untrusted_roots: Vec<PathBuf>,
     /// What the user allowed for this session.
     pub rules: Vec<Rule>,
+    /// Command lists of the settings, and rules that last.
+    pub lists: Lists,
     /// Interline's own folders (config, state), which the model may not touch.
     pub own: Vec<PathBuf>,
     pub home: PathBuf,
@@ -140,6 +146,12 @@ pub enum Reason {
     ReadOnly,
     /// A command that asks for more than its sandbox allows.
     Escalation(Escalation),
+    /// A command that a list of the settings, or a rule that lasts, allows.
+    Listed,
+    /// A command that a list of the settings denies.
+    ListDenies,
+    /// A command that a list of the settings asks about, or could ask about.
+    ListAsks,
     /// A command of too many parts, or nested too deep.
     TooComplex,
     Mode(Mode),
@@ -399,6 +411,10 @@ fn decide_command(
     if verdict == commands::Verdict::Refused {
         return Decision::Deny(Reason::TooComplex);
     }
+    let restriction = policy.lists.restriction(command);
+    if restriction == Some(Restriction::Denied) {
+        return Decision::Deny(Reason::ListDenies);
+    }
     let class = classify(policy, cwd);
     if class.own {
         return Decision::Deny(Reason::OwnFiles);
@@ -412,29 +428,66 @@ fn decide_command(
     if commands::easy_to_overlook(command) {
         return ask(Reason::DangerousCharacters);
     }
+    if restriction.is_some() {
+        return ask(Reason::ListAsks);
+    }
     // Each time, whatever rules say: they are for the command in its sandbox.
     if let Some(escalation) = escalation {
         return ask(Reason::Escalation(escalation));
     }
-    if policy
-        .rules
-        .iter()
-        .any(|rule| rule.allows(command, &cwd.path, runs))
-    {
+    // Whatever the files that it runs are by now, the sandbox contains them.
+    let contained = sandbox == Grade::Full;
+    let allowed = |rule: &Rule| match contained {
+        true => rule.names(command, &cwd.path),
+        false => rule.allows(command, &cwd.path, runs),
+    };
+    if policy.rules.iter().any(allowed) {
         return Decision::Allow(Reason::SessionRule);
     }
-    // The text of a folder that is not trusted may steer the model.
+    if sandbox < Grade::Full || !trusts(policy, cwd) {
+        return ask_or_remember(Reason::Command);
+    }
+    match policy.approvals {
+        Approvals::Auto => Decision::Allow(Reason::Sandboxed),
+        // The sandbox holds even if the list of known programs were wrong.
+        Approvals::Edits if verdict == commands::Verdict::ReadOnly => {
+            Decision::Allow(Reason::ReadOnly)
+        }
+        // No list widens what runs outside the sandbox.
+        Approvals::Edits if policy.lists.allow(command, cwd) => Decision::Allow(Reason::Listed),
+        Approvals::Edits | Approvals::Ask => ask_or_remember(Reason::Command),
+    }
+}
+
+/// The text of a folder that is not trusted may steer the model.
+fn trusts(policy: &Policy, cwd: &Located) -> bool {
     let elsewhere = |root: &PathBuf| cwd.path.starts_with(root);
-    let trusted = policy.trusted && !policy.untrusted_roots.iter().any(elsewhere);
-    if sandbox == Grade::Full && policy.approvals == Approvals::Auto && trusted {
-        return Decision::Allow(Reason::Sandboxed);
-    }
-    // The sandbox holds even if the list of known programs were wrong.
-    let reads = verdict == commands::Verdict::ReadOnly && policy.approvals != Approvals::Ask;
-    if sandbox == Grade::Full && reads && trusted {
-        return Decision::Allow(Reason::ReadOnly);
-    }
-    ask_or_remember(Reason::Command)
+    policy.trusted && !policy.untrusted_roots.iter().any(elsewhere)
+}
+
+/// A rule for a command that asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub patterns: Vec<commands::Pattern>,
+    /// The canonical root of the folder that the command runs in.
+    pub folder: PathBuf,
+}
+
+/// The rule that could last for a call that asks; `None`: none would change the next decision.
+pub fn offer(policy: &Policy, facts: &[Fact]) -> Option<Offer> {
+    let [fact @ Fact::Command { command, cwd, .. }] = facts else {
+        return None;
+    };
+    let patterns = commands::derived(command)?;
+    let folder = lists::root_of(cwd)?.to_owned();
+    let mut with_rule = policy.clone();
+    with_rule.lists.allow.push(Lasting {
+        patterns: patterns.clone(),
+        folder: Some(folder.clone()),
+    });
+    let one = std::slice::from_ref(fact);
+    let asks = |policy| matches!(decide(policy, one), Decision::Ask { .. });
+    (asks(policy) && !asks(&with_rule)).then_some(Offer { patterns, folder })
 }
 
 /// What a server's tool does is unknown, whatever the server says. As with a command, the modes

@@ -45,7 +45,9 @@ pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
 fn kind_of(choice: ChoiceKind) -> &'static str {
     match choice {
         ChoiceKind::AllowOnce => "allow_once",
-        ChoiceKind::AllowSession | ChoiceKind::AllowAlways => "allow_always",
+        ChoiceKind::AllowSession | ChoiceKind::AllowFolder | ChoiceKind::AllowAlways => {
+            "allow_always"
+        }
         ChoiceKind::RejectOnce => "reject_once",
     }
 }

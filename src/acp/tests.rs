@@ -34,6 +34,7 @@ fn request() -> ApprovalRequest {
         id: id.to_owned(),
         label: id.to_owned(),
         kind,
+        rule: None,
     };
     let subject = Subject::Command {
         command: "echo \u{202e}hi".to_owned(),

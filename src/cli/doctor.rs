@@ -197,6 +197,7 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
     lines.extend(agents(env, &loaded.config));
     lines.extend(hooks(env));
     lines.extend(kept(env));
+    lines.extend(super::rules::summary(env));
     lines.extend(servers(env, &loaded.config));
     lines.extend(super::languages::lines(env, &loaded.config));
     lines.push(sandbox(&loaded.config));

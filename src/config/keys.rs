@@ -34,6 +34,8 @@ pub enum Rule {
     Choice,
     /// A list that may only lose entries.
     Subset,
+    /// A list of restrictions: every layer adds to it, and none removes anything.
+    Adds,
     /// A short word, because it goes into the prompt's text.
     Word,
     /// A model; a recorded one is a file that a repository could contain.
@@ -47,6 +49,7 @@ const USER: Node = Node::User(&FREE);
 const AT_MOST: Node = Node::Leaf(Rule::AtMost);
 
 const OFF: Node = Node::Leaf(Rule::Off);
+const ADDS: Node = Node::Leaf(Rule::Adds);
 const MODE: Node = order(&["ask", "plan", "agent"], "agent");
 
 const PROVIDER: Node = Node::Section(&[
@@ -178,14 +181,14 @@ pub const KEYS: Node = Node::Section(&[
             ("network", FREE),
         ])),
     ),
-    ("policy", USER),
+    (
+        "policy",
+        Node::Section(&[("deny", ADDS), ("ask", ADDS), ("allow", USER)]),
+    ),
     ("chatFolder", order(&["state", "workspace"], "state")),
     ("codeActions", FREE),
     ("record", USER),
 ]);
-
-/// Settings, and tables of them, that are checked and stored but not used yet.
-pub const UNBUILT: [&str; 1] = ["policy"];
 
 /// The outcome for a client's value: what was accepted, and why the rest was not.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,6 +245,8 @@ impl Rule {
             Rule::Order { words, .. } => words.first().map(|word| Value::from(*word)),
             Rule::Off => Some(Value::Bool(false)),
             Rule::Subset => Some(Value::Array(Vec::new())),
+            // Every command.
+            Rule::Adds => Some(serde_json::json!(["*"])),
             Rule::Free
             | Rule::AtMost
             | Rule::Word
@@ -256,7 +261,7 @@ impl Rule {
     /// the lower layer's value.
     pub fn judge(self, name: &str, value: &Value, now: Option<&Value>) -> Verdict {
         let ok = match self {
-            Rule::Free | Rule::Choice => true,
+            Rule::Free | Rule::Choice | Rule::Adds => true,
             Rule::Segment => match now {
                 Some(now) => now == value,
                 None => value != &Value::Bool(false) || SHOWN_BY_EDITOR.contains(&name),

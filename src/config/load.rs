@@ -11,17 +11,16 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::command_patterns;
 use super::etcode::{self, Etcode};
 pub use super::ignored::{Ignored, Severity};
-use super::keys::{KEYS, Node, Rule, UNBUILT};
+use super::keys::{KEYS, Node, Rule};
 use super::typed::typed;
 use super::{Config, LiteralKey};
 use crate::env::Env;
 
 /// The source of a client's settings, which a repository can carry.
 pub const CLIENT: &str = "client settings";
-/// The reason for a setting that is accepted but not used.
-const NOT_BUILT: &str = "this version does not use it yet";
 
 /// The effective settings, and what was ignored.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +32,7 @@ pub struct Loaded {
 impl Loaded {
     /// The settings that decide what the agent may do, with sources, for `interline/status`.
     pub fn policy(&self) -> BTreeMap<String, Value> {
-        const KEYS: [&str; 9] = [
+        const KEYS: [&str; 12] = [
             "approvals",
             "mode",
             "edits.review",
@@ -43,6 +42,9 @@ impl Loaded {
             "env",
             "limits.steps",
             "limits.approvalMinutes",
+            "policy.deny",
+            "policy.ask",
+            "policy.allow",
         ];
         let config = serde_json::to_value(&self.config).unwrap_or_default();
         let row = |key: &str| {
@@ -174,7 +176,6 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     if let Some(client) = &client.client {
         layers.add(CLIENT, false, client);
     }
-    layers.name_unbuilt();
     layers.add_keys(etcode);
     Loaded {
         config: Config {
@@ -301,6 +302,9 @@ impl Layers {
                 None => return,
             }
         }
+        if matches!(rule, Rule::Adds) {
+            value = self.added(path, value);
+        }
         let Err(mut reason) = self.set(path, value.clone()) else {
             return;
         };
@@ -318,6 +322,16 @@ impl Layers {
         self.report(path, reason, Severity::Unclear);
     }
 
+    /// The lower layers' list with the entries of this one.
+    fn added(&self, path: &[String], value: Value) -> Value {
+        let (Some(Value::Array(list)), Value::Array(more)) = (at(&self.merged, path), &value)
+        else {
+            return value;
+        };
+        let new = more.iter().filter(|entry| !list.contains(entry));
+        Value::Array(list.iter().chain(new).cloned().collect())
+    }
+
     /// A part of the settings cannot be read at all.
     fn narrow(&mut self, node: &Node, path: &mut Vec<String>) {
         match node {
@@ -329,7 +343,7 @@ impl Layers {
                 }
             }
             Node::User(node) => self.narrow(node, path),
-            Node::Leaf(rule @ Rule::Order { .. }) => {
+            Node::Leaf(rule @ (Rule::Order { .. } | Rule::Adds)) => {
                 let narrowed = rule.narrowest().map(|value| self.set(path, value));
                 debug_assert!(narrowed.is_none_or(|it| it.is_ok()), "{path:?}");
             }
@@ -396,27 +410,6 @@ impl Layers {
         self.ignored.extend(etcode.ignored);
     }
 
-    /// Reports settings that are accepted but not used.
-    fn name_unbuilt(&mut self) {
-        let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
-        let config = serde_json::to_value(&self.config).unwrap_or_default();
-        for (key, source) in &self.sources {
-            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-            let unbuilt = UNBUILT.iter().any(|name| {
-                key.strip_prefix(name)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            });
-            if unbuilt && at(&config, &path) != at(&defaults, &path) {
-                self.ignored.push(Ignored {
-                    key: key.clone(),
-                    source: source.clone(),
-                    reason: NOT_BUILT.to_owned(),
-                    severity: Severity::Note,
-                });
-            }
-        }
-    }
-
     fn ignore(&mut self, path: &[String], reason: String) {
         self.report(path, reason, Severity::Note);
     }
@@ -466,6 +459,10 @@ fn check(config: &Config) -> Result<(), String> {
         .is_some_and(|cost| cost < 0.0 || cost.is_nan())
     {
         return Err("it must not be negative".to_owned());
+    }
+    let lists = &config.policy;
+    for pattern in lists.deny.iter().chain(&lists.ask).chain(&lists.allow) {
+        command_patterns::words(pattern)?;
     }
     for server in config.language_servers.values() {
         if server.command.is_empty() {

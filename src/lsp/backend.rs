@@ -60,6 +60,8 @@ requests! {
     "interline/prompt/preview" => prompt::preview,
     "interline/input/complete" => complete::complete,
     "interline/trust/set" => trust::set,
+    "interline/rules/list" => trust::rules,
+    "interline/rules/remove" => trust::remove_rule,
     "interline/auth/set" => trust::auth,
     "interline/auth/test" => trust::test,
     "interline/mcp/login" => mcp::login,

@@ -20,7 +20,8 @@ use crate::host::{
 use crate::session::{
     ConfigureSession, DebugReport, DecideHunks, DecidedHunks, HunkState, ListHunks, ListSessions,
     NewSession, OpenSession, OpenedSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn,
-    SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status, TestedAuth,
+    RuleList, RuleRef, SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status,
+    TestedAuth,
 };
 
 /// `initialize.capabilities.experimental.interline`: what the client can do for us.
@@ -549,7 +550,7 @@ const fn server_request<P: Wire, R: Wire>(name: &'static str, built: bool) -> Me
 use Direction::{ClientNotification, ServerNotification};
 
 /// Every method of ours, in the order of protocol.md.
-pub const METHODS: [Method; 44] = [
+pub const METHODS: [Method; 46] = [
     client_request::<NewSession, SessionInfo>("interline/session/new", true),
     client_request::<ConfigureSession, SessionInfo>("interline/session/configure", true),
     client_request::<ListSessions, SessionList>("interline/session/list", true),
@@ -571,6 +572,8 @@ pub const METHODS: [Method; 44] = [
     client_request::<PreviewPrompt, PromptPreview>("interline/prompt/preview", true),
     client_request::<CompleteInput, Completions>("interline/input/complete", true),
     client_request::<SetTrust, Nothing>("interline/trust/set", true),
+    client_request::<Nothing, RuleList>("interline/rules/list", true),
+    client_request::<RuleRef, Nothing>("interline/rules/remove", true),
     client_request::<SetAuth, Nothing>("interline/auth/set", true),
     client_request::<TestAuth, TestedAuth>("interline/auth/test", true),
     client_request::<McpServerRef, Nothing>("interline/mcp/login", true),

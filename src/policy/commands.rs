@@ -4,8 +4,11 @@
 mod grammar;
 mod judge;
 mod limits;
+mod patterns;
+mod scan;
 
 pub use judge::{Verdict, judge};
+pub use patterns::{Found, Pattern, Seen, allowed, derived};
 
 use crate::visible::{blank, hidden};
 

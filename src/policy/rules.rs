@@ -25,9 +25,15 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The rule is about exactly this command line in exactly this folder.
+    pub fn names(&self, command: &str, cwd: &Path) -> bool {
+        matches!(self, Rule::Command { command: allowed, cwd: folder, .. }
+            if allowed == command && folder == cwd)
+    }
+
     /// The rule allows exactly this command line in exactly this folder, running these files.
     pub fn allows(&self, command: &str, cwd: &Path, runs: &[String]) -> bool {
-        matches!(self, Rule::Command { command: allowed, cwd: folder, runs: known }
-            if allowed == command && folder == cwd && runs.iter().all(|it| known.contains(it)))
+        let known = |it: &String| matches!(self, Rule::Command { runs, .. } if runs.contains(it));
+        self.names(command, cwd) && runs.iter().all(known)
     }
 }

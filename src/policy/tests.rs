@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Decision, Fact, Policy, Reason, Roles, Rule, decide, ends_command_rules};
+use super::{Decision, Fact, Lists, Policy, Reason, Roles, Rule, decide, ends_command_rules};
 use crate::config::{Approvals, Review};
 use crate::conversation::Mode;
 use crate::policy::Access;
@@ -41,6 +41,7 @@ fn policy() -> Policy {
         trusted: true,
         untrusted_roots: Vec::new(),
         rules: Vec::new(),
+        lists: Lists::default(),
         own: vec!["/home/u/.config/interline".into(), "/home/u/.state".into()],
         home: "/home/u".into(),
         roles: Arc::default(),

@@ -489,6 +489,36 @@ pub enum TrustDecision {
     Untrust,
 }
 
+/// A rule that lasts: commands that run unasked in trusted folders where the sandbox is complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LastingRuleRow {
+    pub id: u64,
+    /// The words that allowed commands begin with, each followed by `…`.
+    pub rule: String,
+    /// The folder that it applies in; absent: all trusted folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// RFC 3339.
+    pub since: String,
+}
+
+/// The answer of `interline/rules/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RuleList {
+    /// Oldest first.
+    pub rules: Vec<LastingRuleRow>,
+}
+
+/// A rule of `interline/rules/list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RuleRef {
+    pub id: u64,
+}
+
 /// Whether a provider accepts a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -7,6 +7,7 @@ mod debug;
 mod fork;
 mod keys;
 mod open;
+mod rules;
 mod servers;
 mod status;
 mod storage;

@@ -18,7 +18,7 @@ use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
 use crate::env::tasks;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
+    ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
     QuestionAnswer, QuestionRequest, SaveResult, Subject,
 };
 use crate::visible::{self, exact};
@@ -127,8 +127,11 @@ impl Host for TerminalHost {
             let before = self.warned.lock().replace(request.reason.clone());
             question.repeats = before.as_ref() == Some(&request.reason);
         }
-        let choice = tasks::blocking(move || ask(&question, screen.as_deref()))
-            .await
+        let choice = tasks::blocking(move || ask(&question, screen.as_deref())).await;
+        let offered = |kind: &ChoiceKind| request.choices.iter().any(|it| it.kind == *kind);
+        let choice = choice
+            .ok()
+            .filter(offered)
             .unwrap_or(ChoiceKind::RejectOnce);
         ApprovalAnswer {
             choice,
@@ -253,14 +256,17 @@ fn question(request: &ApprovalRequest) -> Asked {
             visible::content(&words)
         }
     };
-    let remember = if request
-        .choices
-        .iter()
-        .any(|choice| choice.kind == ChoiceKind::AllowSession)
-    {
-        " / [s]ession"
-    } else {
-        ""
+    let keys = |choice: &Choice| match choice.kind {
+        ChoiceKind::AllowSession => " / [s]ession",
+        ChoiceKind::AllowFolder => " / [f]older",
+        ChoiceKind::AllowAlways => " / [a]lways",
+        ChoiceKind::AllowOnce | ChoiceKind::RejectOnce => "",
+    };
+    let remember: String = request.choices.iter().map(keys).collect();
+    let rule = request.choices.iter().find_map(|it| it.rule.as_deref());
+    let what = match rule {
+        Some(rule) => format!("{what}\n  [f]older, [a]lways: allows `{}`", one_line(rule)),
+        None => what,
     };
     Asked {
         title: one_line(&request.title),
@@ -306,6 +312,8 @@ fn ask(question: &Asked, screen: Option<&Screen>) -> ChoiceKind {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => ChoiceKind::AllowOnce,
         "s" | "session" => ChoiceKind::AllowSession,
+        "f" | "folder" => ChoiceKind::AllowFolder,
+        "a" | "always" => ChoiceKind::AllowAlways,
         _ => ChoiceKind::RejectOnce,
     }
 }
@@ -357,13 +365,14 @@ fn chosen(options: &[String], line: &str) -> QuestionAnswer {
 mod tests {
     use super::*;
     use crate::conversation::{ItemId, SessionId, TurnId};
-    use crate::host::{Access, Choice};
+    use crate::host::Access;
 
     fn asked(subject: Subject, kinds: &[ChoiceKind]) -> String {
         let choice = |kind: &ChoiceKind| Choice {
             id: "c".to_owned(),
             label: "c".to_owned(),
             kind: *kind,
+            rule: (*kind == ChoiceKind::AllowFolder).then(|| "make …".to_owned()),
         };
         question(&ApprovalRequest {
             session_id: SessionId::from("s"),
@@ -403,6 +412,16 @@ mod tests {
             asked(run(Some("Makes\nit"), true), &session),
             "\nDo\\nit (It asks.)\n  make\\nall\\u{1b}[2J\n  in /w, in the background\n  \
              The agent says: Makes\\nit\nAllow? [y]es / [s]ession / [N]o: "
+        );
+        let lasting = [
+            ChoiceKind::AllowOnce,
+            ChoiceKind::AllowFolder,
+            ChoiceKind::AllowAlways,
+        ];
+        assert_eq!(
+            asked(run(None, false), &lasting),
+            "\nDo\\nit (It asks.)\n  make\\nall\\u{1b}[2J\n  in /w\n  [f]older, [a]lways: \
+             allows `make …`\nAllow? [y]es / [f]older / [a]lways / [N]o: "
         );
         let subjects = [
             (

@@ -22,12 +22,15 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::Special => "results/denied-special.md",
         Reason::DangerousCharacters => "results/denied-dangerous-characters.md",
         Reason::TooComplex => "results/denied-too-complex.md",
+        Reason::ListDenies => "results/denied-by-list.md",
         Reason::Confined => "results/denied-confined.md",
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::Sandboxed
         | Reason::Escalation(_)
         | Reason::ReadOnly
+        | Reason::Listed
+        | Reason::ListAsks
         | Reason::AsksAlways
         | Reason::ReviewsFirst
         | Reason::UntrustedFolder
@@ -113,6 +116,11 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::Escalation(Escalation::Outside) => {
             "Outside the sandbox, this once: the command can do anything that you can."
         }
+        Reason::Listed => "The sandbox contains it, and a rule or your settings allow it.",
+        Reason::ListDenies => "The setting `policy.deny` forbids this command.",
+        Reason::ListAsks => {
+            "The setting `policy` asks about this command, or cannot tell whether it applies."
+        }
         Reason::TooComplex => {
             "The command has more than 50 parts, or is nested more than 20 levels deep."
         }
@@ -168,6 +176,7 @@ pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
             command,
             variables,
             sandbox,
+            escalation,
             ..
         } = fact
         else {
@@ -177,6 +186,12 @@ pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
             && let Some(confined) = explain_sandbox(*sandbox)
         {
             words = confined.to_owned();
+        }
+        if let Some(escalation) = escalation
+            && reason != Reason::Escalation(*escalation)
+        {
+            words.push(' ');
+            words.push_str(explain(Reason::Escalation(*escalation)));
         }
         if commands::runs_the_project(command) {
             words.push_str(" This one runs the project's code, including the agent's changes.");

@@ -2,6 +2,7 @@
 //! would be worthless. What a machine cannot do is printed with its reason.
 
 mod escalation;
+mod lasting;
 mod tasks;
 mod unsaved;
 mod world;

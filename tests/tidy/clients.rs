@@ -118,16 +118,12 @@ fn rows(page: &str) -> Vec<(Kind, String)> {
     all.into_iter().flat_map(named).collect()
 }
 
-/// Methods that the schema marks, and settings of the list `UNBUILT`.
-fn unbuilt(schema: &str, keys: &str) -> Vec<String> {
+/// Methods that the schema marks.
+fn unbuilt(schema: &str) -> Vec<String> {
     let schema: serde_json::Value = serde_json::from_str(schema).expect("the schema");
     let methods = schema["methods"].as_object().into_iter().flatten();
     let methods = methods.filter(|(_, method)| method["built"] == false);
-    let mut found: Vec<String> = methods.map(|(name, _)| name.clone()).collect();
-    let (_, rest) = keys.split_once("UNBUILT: ").expect("the settings to come");
-    let (list, _) = rest.split_once("];").expect("the end of the list");
-    found.extend(list.split('"').skip(1).step_by(2).map(str::to_owned));
-    found
+    methods.map(|(name, _)| name.clone()).collect()
 }
 
 /// `text` names it, and it is not a part of a longer name.
@@ -212,7 +208,7 @@ impl Clients {
         let data: Data =
             toml::from_str(&read(DATA)).unwrap_or_else(|error| panic!("{DATA}: {error}"));
         let (rows, files) = (rows(&read("protocol.md")), files());
-        let unbuilt = unbuilt(&read("src/lsp/schema.json"), &read("src/config/keys.rs"));
+        let unbuilt = unbuilt(&read("src/lsp/schema.json"));
         let mut used = BTreeMap::new();
         for client in &data.clients {
             used.insert(client.id.clone(), client.used(&files, &rows));

@@ -120,6 +120,17 @@ story("an answer that was not offered is ignored", function()
   same("no", answers[1].choice)
 end)
 
+story("a choice that lasts is offered with its rule", function()
+  local asked = command("a", "make a")
+  asked.choices = vim.list_extend({
+    { id = "here", label = "Always allow `make …` in this folder", kind = "allowFolder", rule = "make …" },
+  }, CHOICES)
+  local answers = request(SERVER, asked)
+  shows("stores make …")
+  vim.cmd("Interline allow folder")
+  same("here", answers[1].choice)
+end)
+
 story("an approval that was never shown is not answered", function()
   local mode = vim.api.nvim_get_mode
   vim.api.nvim_get_mode = function()

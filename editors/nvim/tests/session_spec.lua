@@ -222,6 +222,26 @@ story("a login of an MCP server names what is wrong", function()
   said.stop()
 end)
 
+story("a rule that lasts is listed, and removed when it is chosen", function()
+  local said = model.start({})
+  local ada = begin("rules", said)
+  local file = user.home("rules").XDG_STATE_HOME .. "/interline/rules.json"
+  local stored = {
+    next = 2,
+    rules = { { id = 1, commands = { "cargo test" }, folder = "/w", since = "2026-11-21T10:00:00Z" } },
+  }
+  vim.fn.mkdir(vim.fs.dirname(file), "p", "0o700")
+  vim.fn.writefile({ vim.json.encode(stored) }, file)
+  ada:command("Interline rules")
+  ada:sees("cargo test … in /w, since 2026-11-21")
+  ada:keys("1\r")
+  ada:sees("removed the rule cargo test …")
+  ada:command("Interline rules")
+  ada:sees("no rules are stored")
+  ada:stop()
+  said.stop()
+end)
+
 story("the maps are there under a prefix of the user's choice only, and leave the user's own", function()
   local said = model.start({})
   local ada = begin("maps", said)

@@ -26,15 +26,16 @@ export interface Proposals {
 const TRUST = "trustFolder", UNTRUSTED = "This folder is not trusted yet.";
 /** Buttons in the order of a card, with their keys. */
 const KEYS: Record<wire.ChoiceKind, string> = {
-  allowOnce: "Y", allowSession: "S", allowAlways: "A", rejectOnce: "N",
+  allowOnce: "Y", allowSession: "S", allowFolder: "F", allowAlways: "A", rejectOnce: "N",
 };
 const ORDER = Object.keys(KEYS) as wire.ChoiceKind[];
 
 function buttons({ choices, remember }: wire.AskApproval, trusts: boolean): CardButton[] {
   const sorted = choices.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
-  const found = sorted.map(({ id, label, kind }): CardButton => {
+  const found = sorted.map(({ id, label, kind, rule }): CardButton => {
     const reject = kind === "rejectOnce", button = { answer: id, key: KEYS[kind] };
-    const scope = remember && kind !== "allowOnce" && !reject && { tooltip: `Allows ${remember}.` };
+    const allows = kind === "allowSession" ? remember : rule && `\`${rule}\`, in the sandbox`;
+    const scope = allows && { tooltip: `Allows ${allows}.` };
     const words = reject ? `${label}…` : label;
     const how = { primary: kind === "allowOnce", reason: reject };
     return { ...button, label: words, ...how, ...scope };

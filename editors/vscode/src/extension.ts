@@ -27,6 +27,7 @@ import { Queries } from "./query.ts";
 import { Quiet } from "./quiet.ts";
 import { Review } from "./review.ts";
 import { report } from "./report.ts";
+import { rules } from "./rules.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { choosePath, keyless } from "./setup.ts";
@@ -223,6 +224,7 @@ export function activate(context: ExtensionContext): void {
     "interline.newTab": () => sessions.begin(true),
     "interline.mcpLogin": (given) => mcp(server, "login", given?.server),
     "interline.mcpLogout": (given) => mcp(server, "logout", given?.server),
+    "interline.rules": () => rules(server),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
     "interline.agent": (given) => sessions.configure("agent", given?.agent),

@@ -344,6 +344,12 @@ export interface SetTrust {
   decision?: TrustDecision;
 }
 export type TrustDecision = "trust" | "untrust";
+/** The answer of `interline/rules/list`. */
+export interface RuleList { rules: LastingRuleRow[] }
+/** A rule that lasts: commands that run unasked in trusted folders where the sandbox is complete. */
+export interface LastingRuleRow { id: number; rule: string; folder?: string | null; since: string }
+/** A rule of `interline/rules/list`. */
+export interface RuleRef { id: number }
 /** A key from the editor's secret store; held in memory only. */
 export interface SetAuth { provider: string; secret: string }
 /** A provider whose key to test. */
@@ -506,8 +512,8 @@ export type Subject =
   | { kind: "setting"; key: string; change: string; hash: string };
 /** What a tool would do with a path. */
 export type Access = "read" | "write";
-export interface Choice { id: string; label: string; kind: ChoiceKind }
-export type ChoiceKind = "allowOnce" | "allowSession" | "allowAlways" | "rejectOnce";
+export interface Choice { id: string; label: string; kind: ChoiceKind; rule?: string | null }
+export type ChoiceKind = "allowOnce" | "allowSession" | "rejectOnce" | "allowFolder" | "allowAlways";
 export interface ApprovalResult {
   choice: string;
   hash?: string;
@@ -618,6 +624,8 @@ export interface ClientRequests {
   "interline/prompt/preview": { params: PreviewPrompt; result: PromptPreview };
   "interline/input/complete": { params: CompleteInput; result: Completions };
   "interline/trust/set": { params: SetTrust; result: Nothing };
+  "interline/rules/list": { params: Nothing; result: RuleList };
+  "interline/rules/remove": { params: RuleRef; result: Nothing };
   "interline/auth/set": { params: SetAuth; result: Nothing };
   "interline/auth/test": { params: TestAuth; result: TestedAuth };
   "interline/mcp/login": { params: McpServerRef; result: Nothing };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use crate::agent::TurnEnv;
 use crate::conversation::{Event, ItemId, ToolItem};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
-use crate::policy::{Fact, Reason, Rule};
+use crate::knowledge::lasting_rules::LastingRules;
+use crate::policy::commands::Pattern;
+use crate::policy::{self, Fact, Offer, Reason, Rule, lists};
 use crate::prompt::fence;
 use crate::tools::messages;
 use crate::visible;
@@ -36,6 +38,9 @@ pub async fn ask(
 ) -> Verdict {
     let hash = subject.hash();
     let rule = remember.then(|| rule(facts)).flatten();
+    let offer = remember
+        .then(|| policy::offer(&cx.policy(), facts))
+        .flatten();
     let limit = cx.config().limits.approval();
     let request = ApprovalRequest {
         session_id: cx.session.clone(),
@@ -48,7 +53,7 @@ pub async fn ask(
         title: visible::content(&fence::line(&item.title)),
         reason: messages::explain_question(reason, facts),
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
-        choices: choices(rule.is_some()),
+        choices: choices(rule.is_some(), offer.as_ref()),
     };
     cx.notify_hooks(
         "permission_prompt",
@@ -59,7 +64,7 @@ pub async fn ask(
         () = cx.cancel.cancelled() => return Verdict::Cancelled,
         () = tokio::time::sleep(limit) => return Verdict::Expired,
     };
-    let verdict = resolve(cx, &item.item_id, answer, &hash, rule);
+    let verdict = resolve(cx, &item.item_id, answer, &hash, (rule, offer));
     if matches!(verdict, Verdict::Refused(_)) {
         for fact in facts {
             if let Fact::Command {
@@ -81,12 +86,9 @@ fn resolve(
     item: &ItemId,
     answer: ApprovalAnswer,
     hash: &str,
-    rule: Option<Rule>,
+    (rule, offer): (Option<Rule>, Option<Offer>),
 ) -> Verdict {
-    let allowed = matches!(
-        answer.choice,
-        ChoiceKind::AllowOnce | ChoiceKind::AllowSession | ChoiceKind::AllowAlways
-    );
+    let allowed = answer.choice != ChoiceKind::RejectOnce;
     let genuine = allowed && answer.hash == hash;
     let choice = if genuine {
         answer.choice
@@ -99,21 +101,14 @@ fn resolve(
         choice: match choice {
             ChoiceKind::AllowOnce => "allowOnce",
             ChoiceKind::AllowSession => "allowSession",
+            ChoiceKind::AllowFolder => "allowFolder",
             ChoiceKind::AllowAlways => "allowAlways",
             ChoiceKind::RejectOnce => "rejectOnce",
         }
         .to_owned(),
     });
     if genuine {
-        if choice != ChoiceKind::AllowOnce
-            && let Some(rule) = rule
-        {
-            cx.with_rules(|rules| {
-                if !rules.contains(&rule) {
-                    rules.push(rule);
-                }
-            });
-        }
+        remember(cx, choice, rule, offer);
         return Verdict::Run;
     }
     let by = if allowed {
@@ -126,6 +121,26 @@ fn resolve(
         &by,
         answer.feedback.as_deref(),
     ))
+}
+
+/// Stores what was shown, and nothing that was not offered.
+fn remember(cx: &TurnEnv, choice: ChoiceKind, rule: Option<Rule>, offer: Option<Offer>) {
+    match (choice, rule, offer) {
+        (ChoiceKind::AllowSession, Some(rule), _) => cx.with_rules(|rules| {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }),
+        (ChoiceKind::AllowFolder | ChoiceKind::AllowAlways, _, Some(offer)) => {
+            let folder = (choice == ChoiceKind::AllowFolder).then_some(offer.folder.as_path());
+            let env = &cx.shared.env;
+            let stored = LastingRules::new(env).add(&offer.patterns, folder, env.timestamp());
+            if let Err(error) = stored {
+                cx.notice(format!("The rule could not be stored: {error}."));
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The exact rule that *allow for this session* stores.
@@ -176,20 +191,45 @@ fn describe(rule: &Rule) -> String {
     }
 }
 
-fn choices(remember: bool) -> Vec<Choice> {
-    let session = (
-        "allowSession",
-        "Allow for this session",
-        ChoiceKind::AllowSession,
-    );
-    [("allow", "Allow", ChoiceKind::AllowOnce)]
-        .into_iter()
-        .chain(remember.then_some(session))
-        .chain([("reject", "Reject", ChoiceKind::RejectOnce)])
-        .map(|(id, label, kind)| Choice {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            kind,
-        })
-        .collect()
+fn choices(remember: bool, offer: Option<&Offer>) -> Vec<Choice> {
+    let choice = |id: &str, label: String, kind, rule: Option<&String>| Choice {
+        id: id.to_owned(),
+        label,
+        kind,
+        rule: rule.cloned(),
+    };
+    let mut choices = vec![choice(
+        "allow",
+        "Allow".to_owned(),
+        ChoiceKind::AllowOnce,
+        None,
+    )];
+    if remember {
+        let label = "Allow for this session".to_owned();
+        choices.push(choice(
+            "allowSession",
+            label,
+            ChoiceKind::AllowSession,
+            None,
+        ));
+    }
+    if let Some(offer) = offer {
+        let patterns: Vec<String> = offer.patterns.iter().map(Pattern::text).collect();
+        let rule = lists::shown(&patterns);
+        let everywhere = "in all trusted folders";
+        for (id, where_, kind) in [
+            ("allowFolder", "in this folder", ChoiceKind::AllowFolder),
+            ("allowAlways", everywhere, ChoiceKind::AllowAlways),
+        ] {
+            let label = format!("Always allow `{rule}` {where_}");
+            choices.push(choice(id, label, kind, Some(&rule)));
+        }
+    }
+    choices.push(choice(
+        "reject",
+        "Reject".to_owned(),
+        ChoiceKind::RejectOnce,
+        None,
+    ));
+    choices
 }

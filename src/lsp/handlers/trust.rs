@@ -1,4 +1,4 @@
-//! `interline/trust/set` with its commands, and `interline/auth/…`.
+//! `interline/trust/set` with its commands, `interline/rules/…`, and `interline/auth/…`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::host::Host as _;
 use crate::lsp::door::Door;
 use crate::lsp::ext::{Nothing, SetAuth, TestAuth};
 use crate::lsp::handlers::arguments::Args;
-use crate::session::{SetTrust, TestedAuth, TrustDecision};
+use crate::session::{RuleList, RuleRef, SetTrust, TestedAuth, TrustDecision};
 
 pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> {
     if params.folder.is_none() && params.file.is_none() {
@@ -21,6 +21,15 @@ pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> 
     }
     door.sessions()?.set_trust(params)?;
     door.host()?.status_changed();
+    Ok(Nothing {})
+}
+
+pub async fn rules(door: Arc<Door>, _params: Nothing) -> Result<RuleList, Failure> {
+    door.sessions()?.rules().await
+}
+
+pub async fn remove_rule(door: Arc<Door>, params: RuleRef) -> Result<Nothing, Failure> {
+    door.sessions()?.remove_rule(params.id).await?;
     Ok(Nothing {})
 }
 

@@ -92,6 +92,7 @@ fn approval() -> ApprovalRequest {
         id: id.to_owned(),
         label: label.to_owned(),
         kind,
+        rule: None,
     };
     ApprovalRequest {
         session_id: "ses".into(),

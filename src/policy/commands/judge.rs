@@ -77,10 +77,18 @@ pub fn judge(line: &str) -> Verdict {
     }
 }
 
-fn only_reads(command: &Simple) -> bool {
+pub(super) fn only_reads(command: &Simple) -> bool {
     let Some((name, arguments)) = command.words.split_first() else {
         return false;
     };
+    !name.pattern
+        && contained(command)
+        && arguments.iter().all(certain)
+        && known(&name.text, arguments)
+}
+
+/// Its variables change only how output looks, and its redirections write nothing.
+pub(super) fn contained(command: &Simple) -> bool {
     let harmless = |(name, value): &(String, Word)| {
         KNOWN.variables.contains(name) && !value.pattern && inside(&value.text)
     };
@@ -89,11 +97,7 @@ fn only_reads(command: &Simple) -> bool {
         Redirection::Write(file) => !file.pattern && file.text == "/dev/null",
         Redirection::Duplicate => true,
     };
-    !name.pattern
-        && command.assignments.iter().all(harmless)
-        && command.redirections.iter().all(contained)
-        && arguments.iter().all(certain)
-        && known(&name.text, arguments)
+    command.assignments.iter().all(harmless) && command.redirections.iter().all(contained)
 }
 
 /// No file name that a pattern matches is an option or leaves the folder.

@@ -43,7 +43,7 @@ fn a40_a_payload_behind_500_blanks_is_noticed() {
 }
 
 /// The command lines of `tests/fixtures/commands.txt` with their verdicts.
-fn corpus() -> Vec<(Verdict, String)> {
+pub(super) fn corpus() -> Vec<(Verdict, String)> {
     let text = include_str!("../../../tests/fixtures/commands.txt");
     let lines = text
         .lines()
@@ -68,7 +68,7 @@ fn corpus() -> Vec<(Verdict, String)> {
         .collect()
 }
 
-fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -102,7 +102,7 @@ fn a24_each_command_line_of_the_corpus_has_its_verdict() {
 
 /// A line that is no complete command: what is joined to it may be a part of it, such as the rest of
 /// a comment, of an open quote or of a pipeline.
-fn open_end(line: &str) -> bool {
+pub(super) fn open_end(line: &str) -> bool {
     let differ = |open, close| line.matches(open).count() != line.matches(close).count();
     let bare = line.trim();
     line.contains(['#', '\'', '"', '\\', '`'])

@@ -4,6 +4,7 @@ use super::Sessions;
 use crate::config::Config;
 use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
+use crate::knowledge::lasting_rules::LastingRules;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
 use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
@@ -27,6 +28,13 @@ impl Sessions {
             ignored.extend(etcode::instructions(workspace, &root.path).1);
         }
         ignored.extend(self.uninvited(&settings.config));
+        let rules = LastingRules::new(&self.shared.env).read().err();
+        ignored.extend(rules.map(|error| Ignored {
+            key: "rules".to_owned(),
+            source: "the rules that last".to_owned(),
+            reason: error.to_string(),
+            ..Ignored::default()
+        }));
         let problems = self.shared.mcp.all_problems().into_iter();
         ignored.extend(problems.map(|(name, reason)| Ignored {
             key: "mcpServers".to_owned(),

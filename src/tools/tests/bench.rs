@@ -232,6 +232,7 @@ impl Bench {
             item: "i".into(),
             cwd: root.clone(),
             policy: Policy {
+                lists: crate::policy::Lists::default(),
                 untrusted_roots: Vec::new(),
                 mode: Mode::Agent,
                 approvals: Approvals::Edits,

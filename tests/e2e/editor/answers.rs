@@ -11,6 +11,8 @@ use super::Editor;
 pub enum Approval {
     Allow,
     AllowSession,
+    AllowFolder,
+    AllowAlways,
     Reject,
     /// Allows, but names another hash.
     WrongHash,
@@ -222,6 +224,8 @@ impl Editor {
         let kind = match answer {
             Approval::Allow | Approval::WrongHash => "allowOnce",
             Approval::AllowSession => "allowSession",
+            Approval::AllowFolder => "allowFolder",
+            Approval::AllowAlways => "allowAlways",
             Approval::Reject => "rejectOnce",
             Approval::Close => return self.reply(id, Value::Null),
             Approval::Error => return self.reply_error(id, -32603, "no"),
@@ -254,6 +258,8 @@ impl Editor {
         match answer {
             Approval::Allow | Approval::WrongHash => self.reply(id, titled("allow")),
             Approval::AllowSession => self.reply(id, titled("session")),
+            Approval::AllowFolder => self.reply(id, titled("in this folder")),
+            Approval::AllowAlways => self.reply(id, titled("in all")),
             Approval::Reject => self.reply(id, titled("reject")),
             Approval::Close => self.reply(id, Value::Null),
             Approval::Error => self.reply_error(id, -32601, "Method not found"),

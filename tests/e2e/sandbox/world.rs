@@ -194,19 +194,25 @@ pub fn running(escapes: &[&Escape]) -> Model {
     })
 }
 
-/// The grade that the program found, and why it is not `full`.
-pub fn grade(world: &World) -> String {
+/// What the program prints in the workspace.
+pub fn printed(world: &World, arguments: &[&str]) -> String {
     let mut words = ordinary_user();
     words.push(world.stage.folder("interline").display().to_string());
-    words.push("doctor".to_owned());
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
     let output = Command::new(&words[0])
         .args(&words[1..])
         .env_clear()
         .envs(world.stage.environment("http://127.0.0.1:9"))
         .current_dir(world.stage.root())
         .output()
-        .expect("the doctor");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        .expect("the program");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    format!("{}{errors}", String::from_utf8_lossy(&output.stdout))
+}
+
+/// The grade that the program found, and why it is not `full`.
+pub fn grade(world: &World) -> String {
+    let text = printed(world, &["doctor"]);
     let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
     line.expect("a line about the sandbox").to_owned()
 }

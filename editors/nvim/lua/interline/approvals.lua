@@ -29,6 +29,7 @@ local shown = { float = nil, approval = nil, chat = nil, armed = false, timer = 
 local KEYS = {
   { kind = "allowOnce", key = "a" },
   { kind = "allowSession", key = "s" },
+  { kind = "allowFolder", key = "F" },
   { kind = "allowAlways", key = "A" },
   { kind = "rejectOnce", key = "r" },
 }

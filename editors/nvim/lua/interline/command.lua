@@ -42,9 +42,15 @@ local function open()
 end
 
 local function allow(how)
-  local kinds = { [""] = "allowOnce", once = "allowOnce", session = "allowSession", always = "allowAlways" }
+  local kinds = {
+    [""] = "allowOnce",
+    once = "allowOnce",
+    session = "allowSession",
+    folder = "allowFolder",
+    always = "allowAlways",
+  }
   if not kinds[how] then
-    return usage(":Interline allow [once|session|always]")
+    return usage(":Interline allow [once|session|folder|always]")
   end
   require("interline.approvals").answer(kinds[how])
 end
@@ -110,7 +116,7 @@ local subcommands = {
       require("interline.approvals").go()
     end,
   },
-  allow = { run = allow, words = { "once", "session", "always" } },
+  allow = { run = allow, words = { "once", "session", "folder", "always" } },
   reject = {
     run = function(words)
       require("interline.approvals").answer("rejectOnce", words ~= "" and words or nil)
@@ -194,6 +200,11 @@ local subcommands = {
       end)
     end,
     words = PROVIDERS,
+  },
+  rules = {
+    run = function()
+      require("interline.rules").list()
+    end,
   },
   mcp = { run = mcp, words = { "login", "logout" } },
   thinking = { run = named("thinking"), words = { "off", "low", "medium", "high" } },

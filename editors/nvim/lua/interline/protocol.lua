@@ -577,6 +577,21 @@
 
 ---@alias interline.TrustDecision "trust"|"untrust"
 
+--- The answer of `interline/rules/list`.
+---@class interline.RuleList
+---@field rules interline.LastingRuleRow[] Oldest first.
+
+--- A rule that lasts: commands that run unasked in trusted folders where the sandbox is complete.
+---@class interline.LastingRuleRow
+---@field id integer
+---@field rule string The words that allowed commands begin with, each followed by `…`.
+---@field folder? string|vim.NIL The folder that it applies in; absent: all trusted folders.
+---@field since string RFC 3339.
+
+--- A rule of `interline/rules/list`.
+---@class interline.RuleRef
+---@field id integer
+
 --- A key from the editor's secret store; held in memory only.
 ---@class interline.SetAuth
 ---@field provider string
@@ -826,8 +841,9 @@
 ---@field id string
 ---@field label string
 ---@field kind interline.ChoiceKind
+---@field rule? string|vim.NIL
 
----@alias interline.ChoiceKind "allowOnce"|"allowSession"|"allowAlways"|"rejectOnce"
+---@alias interline.ChoiceKind "allowOnce"|"allowSession"|"rejectOnce"|"allowFolder"|"allowAlways"
 
 ---@class interline.ApprovalResult
 ---@field choice string The id of one of the request's choices.

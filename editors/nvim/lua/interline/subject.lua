@@ -141,6 +141,12 @@ function M.reasons(params)
   if type(params.remember) == "string" then
     put(page, "“For this session” allows " .. visible.line(params.remember):gsub(" for this session$", "") .. ".", "InterlineReason")
   end
+  for _, choice in ipairs(params.choices or {}) do
+    if type(choice.rule) == "string" then
+      put(page, "“Always allow” stores " .. visible.line(choice.rule) .. ", for the sandbox only.", "InterlineReason")
+      break
+    end
+  end
   return page
 end
 

@@ -37,6 +37,7 @@ local NOTES = {
 
 local VERDICTS = {
   allowSession = "allowed for this session",
+  allowFolder = "always allowed in this folder",
   allowAlways = "allowed always",
 }
 

@@ -186,6 +186,20 @@ test("a card offers to trust the folder only where that is the cause, and shows 
   assert.deepEqual([(await answer).choice, did.splice(0)], ["allowOnce", ["open second", "trust file:///w/a.ts"]]);
 });
 
+test("a choice that lasts names the rule that it stores", async () => {
+  const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf), view = opened(chat);
+  const lasting = (id: string, kind: "allowFolder" | "allowAlways") =>
+    ({ id, kind, label: `Always allow \`make …\` ${id}`, rule: "make …" });
+  const choices = [lasting("everywhere", "allowAlways"), lasting("here", "allowFolder"), ...request("make").choices];
+  const answer = asks.approval({ ...request("make"), choices, remember: "exactly `make`" }, token);
+  await until(() => view.cards().length === 1);
+  const rows = cardOf(view).buttons.map(({ key, label, tooltip }) => [key, label, tooltip]);
+  const shown = "Allows `make …`, in the sandbox.";
+  assert.deepEqual(rows.slice(1, 3), [["F", "Always allow `make …` here", shown], ["A", "Always allow `make …` everywhere", shown]]);
+  view.say({ kind: "answer", id: "ask-make", answer: "here" });
+  assert.equal((await answer).choice, "here");
+});
+
 test("a rejection carries the user's words", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined, editorOf), view = opened(chat);
   const answer = asks.approval(request("make"), token);
