@@ -55,6 +55,7 @@ fn fact(line: &str, grade: Grade) -> Fact {
         runs: Vec::new(),
         variables: Vec::new(),
         sandbox: grade,
+        escalation: None,
     }
 }
 
