@@ -645,11 +645,7 @@ impl Shared {
             trusted: self.trusted(cwd),
             untrusted_roots: self.untrusted_roots(cwd),
             rules: settings.rules.clone(),
-            own: vec![
-                dirs.config.clone(),
-                dirs.state.clone(),
-                dirs.runtime.clone(),
-            ],
+            own: dirs.own().into(),
             home: dirs.home.clone(),
             roles: self.roles(cwd),
         }

@@ -203,5 +203,6 @@ fn script(place: &Place<'_>, hook: &Hook) -> std::io::Result<Script> {
         cwd: Folder::at(&cwd)?,
         env,
         timeout: hook.timeout,
+        confinement: None,
     })
 }

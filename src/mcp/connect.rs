@@ -90,6 +90,7 @@ pub async fn connect(
                 arguments: arguments.clone(),
                 cwd: open_folder(root, cwd)?,
                 env: child,
+                confinement: None,
             };
             let (process, pipes) =
                 server::start(&spec).map_err(|error| not_started(command, &error))?;
