@@ -1,6 +1,7 @@
 //! Commands in the sandbox, run by the real program under an ordinary user id: for root the proof
 //! would be worthless. What a machine cannot do is printed with its reason.
 
+mod processes;
 mod world;
 
 use serde_json::{Value, json};

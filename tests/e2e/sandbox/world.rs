@@ -104,6 +104,8 @@ impl World {
         stage.write("port", port);
         // A debug build may be in a folder that the ordinary user cannot enter.
         std::fs::copy(env!("CARGO_BIN_EXE_interline"), stage.folder("interline")).expect("a copy");
+        let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp/server.py");
+        std::fs::copy(server, stage.folder("server.py")).expect("a copy");
         if rustix::process::geteuid().is_root() {
             give(&stage.folder("."));
         }
@@ -196,6 +198,13 @@ pub fn running(escapes: &[&Escape]) -> Model {
 
 /// The grade that the program found, and why it is not `full`.
 pub fn grade(world: &World) -> String {
+    let text = doctor(world);
+    let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
+    line.expect("a line about the sandbox").to_owned()
+}
+
+/// What `interline doctor` prints.
+pub fn doctor(world: &World) -> String {
     let mut words = ordinary_user();
     words.push(world.stage.folder("interline").display().to_string());
     words.push("doctor".to_owned());
@@ -206,9 +215,7 @@ pub fn grade(world: &World) -> String {
         .current_dir(world.stage.root())
         .output()
         .expect("the doctor");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
-    line.expect("a line about the sandbox").to_owned()
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 pub fn without_namespaces(settings: &str, model: &Model) -> Option<(World, Editor)> {
