@@ -64,8 +64,8 @@ enum Command {
     /// Runs one command in a sandbox; started by the server itself.
     #[command(hide = true)]
     Confine {
-        /// Which of its two stages.
-        stage: Option<String>,
+        /// Which of its stages, and its descriptor.
+        stage: Vec<String>,
     },
 }
 
@@ -96,7 +96,7 @@ pub fn main() -> ExitCode {
     {
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == confine::ARGUMENT) {
-            return confine::main(words.next().as_deref());
+            return confine::main(words);
         }
     }
     process::unreadable();

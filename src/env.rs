@@ -53,6 +53,13 @@ pub struct Dirs {
     pub runtime: PathBuf,
 }
 
+impl Dirs {
+    /// The folders that hold only our own files.
+    pub fn own(&self) -> [PathBuf; 3] {
+        [&self.config, &self.state, &self.runtime].map(PathBuf::clone)
+    }
+}
+
 impl Env {
     /// The real environment. `INTERLINE_CONFIG` moves the config folder.
     pub fn from_process() -> Self {

@@ -35,6 +35,7 @@ use crate::config::Config;
 use crate::env::Env;
 use crate::knowledge::control_files;
 use crate::knowledge::trust::TrustStore;
+use crate::process::confine;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::fence;
 use crate::tools::Registry;
@@ -90,6 +91,10 @@ pub struct McpServer {
     /// The user is logged in to it; `interline/mcp/logout` ends that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logged_in: bool,
+    /// How far its process is confined: `full`, `partial`, or `none` (it is not started). Absent if
+    /// its settings do not ask for a sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// The version of the protocol that is spoken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
@@ -195,7 +200,10 @@ impl Servers {
     }
 
     fn read_entries(&self, config: &Config, root: &Path) -> Found {
-        let mut found = Found::default();
+        let mut found = Found {
+            sandbox: config.sandbox.clone(),
+            ..Found::default()
+        };
         if let Some(shared) = &self.shared {
             shared.add(&mut found, root, &self.env);
             return found;
@@ -539,6 +547,10 @@ fn status(server: &Server) -> McpServer {
         .to_owned(),
         reason: phase.reason(),
         logged_in: server.has_login(),
+        sandbox: settings
+            .sandbox
+            .as_ref()
+            .map(|_| confine::grade().0.as_str().to_owned()),
         protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
         tools: catalog.tools.iter().map(|it| line(&it.name)).collect(),
         prompts: catalog.prompts.iter().map(prompt).collect(),

@@ -113,11 +113,7 @@ impl Policy {
     /// What protects files whatever the session: for what is shown or handed over outside of one.
     pub fn of_names(dirs: &Dirs) -> Self {
         Self {
-            own: vec![
-                dirs.config.clone(),
-                dirs.state.clone(),
-                dirs.runtime.clone(),
-            ],
+            own: dirs.own().into(),
             home: dirs.home.clone(),
             ..Self::default()
         }

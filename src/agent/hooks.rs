@@ -1,6 +1,6 @@
 //! Runs the user's hooks (`knowledge::hooks`) on the events of a session. A hook may refuse, ask
 //! the user, or add context; it never allows or changes anything. Every command starts in
-//! [`script`], which decides its folder and its environment.
+//! [`script`], which decides its folder, its environment, and that a workspace's is confined.
 
 pub mod events;
 mod outcome;
@@ -18,13 +18,15 @@ use tokio_util::sync::CancellationToken;
 pub use outcome::Outcome;
 
 use super::Shared;
-use crate::config::Config;
+use crate::config::{Config, SandboxConfig};
 use crate::conversation::{Mode, SessionId};
 use crate::env::tasks;
 use crate::knowledge::hooks::{self, Author, Event, Found, Hook};
+use crate::process::confine::{Confinement, Grade};
 use crate::process::script::{self, Script};
 use crate::process::{Folder, environment};
 use crate::prompt::fence;
+use crate::tools::exec::sandbox;
 
 /// Longest notice, in characters.
 const NOTICE: usize = 500;
@@ -99,13 +101,40 @@ pub async fn load(place: &Place<'_>) -> Vec<String> {
         hooks::find(&shared.workspace, &shared.env, &shared.trust, &cwd, trusted)
     });
     let found = found.await.unwrap_or_default();
-    let notices = problems(&found);
-    *place.hooks.found.lock() = Some(Arc::new(found));
+    let (found, sandbox) = (Arc::new(found), place.config.sandbox.clone());
+    let listed = found.clone();
+    let notices = tasks::blocking(move || problems(&listed, &sandbox));
+    let notices = notices.await.unwrap_or_default();
+    *place.hooks.found.lock() = Some(found);
     notices
 }
 
-/// Why hooks do not run, for the user.
-pub fn problems(found: &Found) -> Vec<String> {
+/// How far a hook is confined. Blocking at the first call; the user's own costs nothing. The error
+/// says why it does not run.
+fn grade(hook: &Hook, sandbox: &SandboxConfig) -> Result<Grade, String> {
+    match hook.author {
+        Author::User => Ok(Grade::None),
+        Author::Workspace => sandbox::offered(sandbox, sandbox::grade(sandbox)),
+    }
+}
+
+/// One line for the user, with how far it is confined. Not escaped. Blocking at the first call.
+pub fn line(hook: &Hook, sandbox: &SandboxConfig) -> String {
+    match grade(hook, sandbox) {
+        Ok(Grade::None) => hook.line(),
+        Ok(grade) => format!("{}, sandbox: {}", hook.line(), grade.as_str()),
+        Err(_) => format!("{}, does not run", hook.line()),
+    }
+}
+
+/// Why hooks do not run, for the user. Blocking at the first call.
+pub fn problems(found: &Found, sandbox: &SandboxConfig) -> Vec<String> {
+    let refused = found.hooks.iter().filter_map(|hook| {
+        let why = grade(hook, sandbox).err()?;
+        let file = fence::name(&hook.source);
+        Some(format!("The hooks of {file} do not run: {why}."))
+    });
+    let refused: BTreeSet<String> = refused.collect();
     let untrusted = found.untrusted.iter().map(|(file, known)| {
         let why = match known {
             true => "it or a file that it names changed since you trusted it",
@@ -119,7 +148,7 @@ pub fn problems(found: &Found) -> Vec<String> {
     });
     let rows = found.problems.iter();
     let rows = rows.map(|(source, why)| format!("{}: {}", fence::name(source), fence::line(why)));
-    untrusted.chain(rows).collect()
+    untrusted.chain(rows).chain(refused).collect()
 }
 
 /// Runs the hooks of an event side by side. Their outcomes are joined in the order of the files.
@@ -135,16 +164,23 @@ pub async fn run(place: &Place<'_>, occasion: Occasion<'_>, cancel: &Cancellatio
     let input = input(place, &occasion);
     let mut commands = BTreeSet::new();
     let hooks = found.hooks.iter().filter(runs);
-    let hooks: Vec<&Hook> = hooks.filter(|it| commands.insert(&it.command)).collect();
+    let mut hooks: Vec<&Hook> = hooks.filter(|it| commands.insert(&it.command)).collect();
+    let confined = match hooks.iter().any(|it| it.author == Author::Workspace) {
+        true => confinement(place).await,
+        false => Ok(None),
+    };
+    // Why it is refused was reported when the hooks were read.
+    hooks.retain(|it| it.author == Author::User || confined.is_ok());
+    let confined = confined.unwrap_or_default();
     let (apart, awaited): (Vec<&Hook>, Vec<&Hook>) = hooks.into_iter().partition(|it| it.apart);
     for hook in apart {
-        if let Ok(script) = script(place, hook) {
+        if let Ok(script) = script(place, hook, confined.clone()) {
             let (input, cancel) = (input.clone(), cancel.clone());
             tasks::spawn(async move { script::run(script, &input, cancel.cancelled()).await });
         }
     }
     let outcomes = awaited.into_iter().map(async |hook| {
-        let ended = match script(place, hook) {
+        let ended = match script(place, hook, confined.clone()) {
             Ok(script) => script::run(script, &input, cancel.cancelled()).await,
             Err(error) => Err(error),
         };
@@ -157,6 +193,19 @@ pub async fn run(place: &Place<'_>, occasion: Occasion<'_>, cancel: &Cancellatio
         *text = fence::line(text).chars().take(NOTICE).collect();
     }
     out
+}
+
+/// How the workspace's hooks are confined; `None`: not at all. The error says why they do not run.
+async fn confinement(place: &Place<'_>) -> Result<Option<Arc<Confinement>>, String> {
+    let (shared, cwd) = (place.shared.clone(), place.cwd.to_owned());
+    let config = place.config.sandbox.clone();
+    let found = tasks::blocking(move || {
+        let workspace = &shared.workspace;
+        let roots = workspace.roots().into_iter().map(|root| root.path);
+        let roots = roots.chain([hooks::root(workspace, &cwd)]).collect();
+        sandbox::of_hooks(&config, &shared.env.dirs, roots)
+    });
+    found.await.map_err(|error| error.to_string())?
 }
 
 /// The JSON on a hook's standard input, without keys in use.
@@ -181,7 +230,11 @@ fn input(place: &Place<'_>, occasion: &Occasion<'_>) -> Vec<u8> {
 /// How a hook's command starts: in the session's directory, and a workspace's only with the
 /// environment of commands. In a folder that is not trusted the user's hooks run in the config
 /// folder and get no path of the project, so that the folder cannot supply a program to them.
-fn script(place: &Place<'_>, hook: &Hook) -> std::io::Result<Script> {
+fn script(
+    place: &Place<'_>,
+    hook: &Hook,
+    confined: Option<Arc<Confinement>>,
+) -> std::io::Result<Script> {
     let shared = place.shared;
     let vars = shared.env.vars();
     let mut env: BTreeMap<String, String> = match hook.author {
@@ -203,5 +256,6 @@ fn script(place: &Place<'_>, hook: &Hook) -> std::io::Result<Script> {
         cwd: Folder::at(&cwd)?,
         env,
         timeout: hook.timeout,
+        confinement: confined.filter(|_| hook.author == Author::Workspace),
     })
 }

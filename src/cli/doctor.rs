@@ -80,9 +80,12 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
             (_, Some(reason)) => reason,
             (state, None) => format!("still {state} after {} s", DOCTOR.as_secs()),
         };
+        let sandbox = server.sandbox.map(|grade| format!(", sandbox: {grade}"));
         lines.push(format!(
-            "mcp      {} ({}): {what}",
-            server.name, server.source
+            "mcp      {} ({}{}): {what}",
+            server.name,
+            server.source,
+            sandbox.unwrap_or_default()
         ));
         let notes = server.notes.iter();
         lines.extend(notes.map(|note| format!("mcp      {}: {}", server.name, name(note))));
@@ -93,7 +96,7 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
 }
 
 /// The hooks of the current folder, and why others do not run.
-fn hooks(env: &Env) -> Vec<String> {
+fn hooks(env: &Env, config: &crate::config::Config) -> Vec<String> {
     use crate::knowledge::hooks::find;
     use crate::prompt::fence::line;
     let Ok(folder) = std::env::current_dir().and_then(std::fs::canonicalize) else {
@@ -102,8 +105,9 @@ fn hooks(env: &Env) -> Vec<String> {
     let store = crate::knowledge::trust::TrustStore::new(env);
     let workspace = terminal::workspace_of(&folder);
     let found = find(&workspace, env, &store, &folder, || store.folder(&folder));
-    let rows = found.hooks.iter().map(|hook| line(&hook.line()));
-    let problems = crate::agent::hooks::problems(&found);
+    let listed = |hook| line(&crate::agent::hooks::line(hook, &config.sandbox));
+    let rows = found.hooks.iter().map(listed);
+    let problems = crate::agent::hooks::problems(&found, &config.sandbox);
     rows.chain(problems)
         .map(|row| format!("hook     {row}"))
         .collect()
@@ -195,7 +199,7 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
         lines.push(format!("active   {active}"));
     }
     lines.extend(agents(env, &loaded.config));
-    lines.extend(hooks(env));
+    lines.extend(hooks(env, &loaded.config));
     lines.extend(kept(env));
     lines.extend(super::rules::summary(env));
     lines.extend(servers(env, &loaded.config));

@@ -100,6 +100,7 @@ impl Server {
             arguments: self.settings.command[1..].to_vec(),
             cwd: Folder::at(&self.root).map_err(cannot)?,
             env: environment::allowed(asker.env.vars(), &[]),
+            confinement: None,
         };
         let (process, pipes) = server::start(&spec).map_err(cannot)?;
         let connection = Connection::new(process, pipes);

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,7 @@ use super::elicit;
 use crate::conversation::{Event, EventSink, ItemId};
 use crate::prompt::fence;
 use crate::tools::ToolContext;
+use crate::workspace::Uri;
 
 /// Most progress notifications shown for one call.
 const SIGNS: u32 = 200;
@@ -93,6 +95,12 @@ impl Handler {
         let roots = (self.roots)().into_iter();
         let roots = roots.map(|(uri, name)| Root::new(uri).with_name(name));
         ListRootsResult::new(roots.collect())
+    }
+
+    /// The roots as folders.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let roots = (self.roots)().into_iter();
+        roots.filter_map(|(uri, _)| Uri::new(uri).path()).collect()
     }
 
     /// The call whose user is asked: the newest, because the protocol does not say which one.

@@ -28,11 +28,13 @@ use super::catalog::Catalog;
 use super::client_handler::Handler;
 use super::lines::{Lines, SharedOutput};
 use super::login;
-use super::settings::{HttpReach, Reach, Settings};
-use crate::env::Env;
+use super::settings::{HttpReach, Reach, Sandbox, Settings};
+use crate::env::{Env, tasks};
 use crate::http;
 use crate::http::guard::Blocked;
+use crate::process::confine::Confinement;
 use crate::process::{self, environment, server};
+use crate::tools::exec::sandbox;
 use crate::workspace::{FileError, beneath};
 
 /// Most pages of one list, and entries and bytes of all its pages.
@@ -90,6 +92,7 @@ pub async fn connect(
                 arguments: arguments.clone(),
                 cwd: open_folder(root, cwd)?,
                 env: child,
+                confinement: confinement(settings, env, root, &link).await?,
             };
             let (process, pipes) =
                 server::start(&spec).map_err(|error| not_started(command, &error))?;
@@ -152,6 +155,28 @@ impl Transport<RoleClient> for Connection {
             Self::Http(http) => http.close().await.map_err(Broken::Http),
         }
     }
+}
+
+/// How its process is confined. If it cannot be, the server does not start.
+async fn confinement(
+    settings: &Settings,
+    env: &Env,
+    root: &Path,
+    link: &Handler,
+) -> Result<Option<Arc<Confinement>>, String> {
+    let Some(Sandbox { config, network }) = settings.sandbox.clone() else {
+        return Ok(None);
+    };
+    let (dirs, roots) = (env.dirs.clone(), link.folders());
+    let roots = roots.into_iter().chain([root.to_owned()]).collect();
+    let found = tasks::blocking(move || sandbox::of_server(&config, &dirs, roots, network));
+    let found = found.await.map_err(|error| error.to_string())?;
+    found.map(Some).map_err(|reason| {
+        format!(
+            "its `sandbox` is not possible here, so it is not started ({reason}): set `sandbox` \
+             of this server to false to start it without"
+        )
+    })
 }
 
 /// Opens the folder that a server starts in.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::config::SandboxConfig;
 use crate::config::typed::{Wrong, typed};
 use crate::env::Env;
 use crate::http::guard::Guard;
@@ -81,12 +82,23 @@ pub struct OAuth {
     pub port: Option<u16>,
 }
 
+/// That its process is confined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sandbox {
+    /// The user's settings of the sandbox.
+    pub config: SandboxConfig,
+    /// It shares the network of this process.
+    pub network: bool,
+}
+
 /// One server that is used. Different settings mean a different server.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
     pub name: String,
     pub source: Source,
     pub reach: Reach,
+    /// `None`: its process has the user's rights.
+    pub sandbox: Option<Sandbox>,
     /// Time limit until the server has listed what it offers.
     pub start: Duration,
     /// Time limit of one call, restarted by each progress notification.
@@ -114,6 +126,8 @@ impl Settings {
 /// A folder's servers.
 #[derive(Clone, Default, PartialEq)]
 pub struct Found {
+    /// For servers that are confined.
+    pub sandbox: SandboxConfig,
     pub servers: Vec<Settings>,
     /// Names that are in use.
     pub taken: BTreeSet<String>,
@@ -148,6 +162,8 @@ struct Entry {
     tools: Option<Vec<String>>,
     #[serde(default)]
     allow: Vec<String>,
+    sandbox: Option<bool>,
+    network: Option<bool>,
     #[serde(flatten)]
     rest: BTreeMap<String, Value>,
 }
@@ -174,7 +190,10 @@ impl Found {
                 return;
             }
             match parse_entry(name, value, source, root, env) {
-                Ok(Some((settings, odd))) => {
+                Ok(Some((mut settings, odd))) => {
+                    if let Some(sandbox) = &mut settings.sandbox {
+                        sandbox.config = self.sandbox.clone();
+                    }
                     self.taken.insert(name.clone());
                     self.servers.push(settings);
                     let reasons = odd.into_iter().map(|reason| (name.clone(), reason));
@@ -211,11 +230,15 @@ fn parse_entry(
         secrets: Vec::new(),
     };
     let reach = filled.reach(&entry, root)?;
+    let sandbox = sandbox(&entry, &reach)?;
     let mut odd: Vec<String> = entry
         .rest
         .keys()
         .map(|key| format!("`{key}` is unknown and has no effect"))
         .collect();
+    if entry.network.is_some() && sandbox.is_none() {
+        odd.push("`network` has an effect only with `sandbox = true`".to_owned());
+    }
     let mut allow = entry.allow;
     if *source != Source::User && !allow.is_empty() {
         odd.push("`allow` works in your own settings only".to_owned());
@@ -233,6 +256,7 @@ fn parse_entry(
         name: name.to_owned(),
         source: source.clone(),
         reach,
+        sandbox,
         start: millis(entry.start_ms, 60_000, 600_000),
         call: millis(entry.timeout_ms, 60_000, 3_600_000),
         wait: millis(entry.wait_ms, first, 60_000),
@@ -241,6 +265,20 @@ fn parse_entry(
         secrets,
     };
     Ok(Some((settings, odd)))
+}
+
+/// Whether and how the process is confined. An address has none: fail rather than seem confined.
+fn sandbox(entry: &Entry, reach: &Reach) -> Result<Option<Sandbox>, String> {
+    match (entry.sandbox.unwrap_or_default(), reach) {
+        (false, _) => Ok(None),
+        (true, Reach::Stdio { .. }) => Ok(Some(Sandbox {
+            config: SandboxConfig::default(),
+            network: entry.network.unwrap_or_default(),
+        })),
+        (true, Reach::Http(_)) => {
+            Err("`sandbox` is for servers with a `command`: remove it".to_owned())
+        }
+    }
 }
 
 /// Expands variables in an entry's values.

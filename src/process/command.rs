@@ -224,7 +224,7 @@ pub fn start(spec: &Spec) -> Result<Started> {
     };
     let mut command = CommandWrap::with_new(program, |command| {
         match &confined {
-            Some(_) => command.arg0("interline").arg(confine::ARGUMENT),
+            Some(confined) => command.arg0("interline").args(&confined.arguments),
             None => command.arg("-c").arg(&spec.command),
         };
         command

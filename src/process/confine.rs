@@ -1,6 +1,7 @@
 //! Confines a command on Linux: this program starts itself as a helper, which builds namespaces, a
-//! Landlock domain and a system call filter around `/bin/sh -c`. What a command may write and read
-//! is data here; which files those are is decided elsewhere.
+//! Landlock domain and a system call filter around it. Commands without input have their request on
+//! standard input, others before their input (`piped`). What a command may write and read is data
+//! here; which files those are is decided elsewhere. On macOS `sandbox-exec` is the helper.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,8 +19,11 @@ mod filter;
 mod helper;
 #[cfg(target_os = "linux")]
 mod mounts;
+pub(super) mod piped;
 #[cfg(target_os = "linux")]
 mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 #[cfg(test)]
 mod tests;
 
@@ -125,7 +129,10 @@ struct Request {
     grade: Grade,
     plan: Plan,
     cwd: PathBuf,
-    command: String,
+    /// The program and its arguments.
+    words: Vec<String>,
+    /// Its environment; `None`: the helper's.
+    env: Option<BTreeMap<String, String>>,
 }
 
 /// What the helper leaves in the place of its request.
@@ -149,13 +156,20 @@ pub fn enable() {
         // The program that is running, even if a newer one has replaced it on disk.
         PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
     }
+    #[cfg(target_os = "macos")]
+    PROGRAM.get_or_init(|| PathBuf::from(seatbelt::PROGRAM));
+}
+
+/// Whether a confinement of this grade holds protected and hidden paths.
+pub fn holds_paths(grade: Grade) -> bool {
+    grade == Grade::Full || (grade == Grade::Partial && cfg!(target_os = "macos"))
 }
 
 /// The grade of this machine, found by running a confined command once, and why it is not higher.
 pub fn grade() -> (Grade, Option<&'static str>) {
     static FOUND: OnceLock<(Grade, Option<String>)> = OnceLock::new();
     if PROGRAM.get().is_none() {
-        return (Grade::None, Some("it is built for Linux only"));
+        return (Grade::None, Some("there is none for this system"));
     }
     let (grade, reason) = FOUND.get_or_init(probe);
     (*grade, reason.as_deref())
@@ -173,6 +187,9 @@ fn probe() -> (Grade, Option<String>) {
 
 /// A command that must be able to write to its temporary folder and to no other.
 fn attempt(grade: Grade) -> Result<()> {
+    if cfg!(target_os = "macos") && grade == Grade::Full {
+        return Err(Error::other("the sandbox of macOS is not tested"));
+    }
     let (inside, outside) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let plan = Plan {
         temporary: inside.path().canonicalize()?,
@@ -182,16 +199,18 @@ fn attempt(grade: Grade) -> Result<()> {
         grade,
         cwd: plan.temporary.clone(),
         plan,
-        command: ": > inside && ! echo 2>&- > \"$OUTSIDE/outside\"".to_owned(),
+        words: shell(": > inside && ! echo 2>&- > \"$OUTSIDE/outside\""),
+        env: None,
     };
-    let mut memory = request.into_memory()?;
+    let arguments = arguments(&request, &[])?;
+    let (mut memory, input) = request.into_memory()?;
     let program = PROGRAM.get().ok_or(std::io::ErrorKind::Unsupported)?;
     let output = std::process::Command::new(program)
-        .arg(ARGUMENT)
+        .args(arguments)
         .current_dir(inside.path())
         .env_clear()
         .env("OUTSIDE", outside.path())
-        .stdin(memory.try_clone()?)
+        .stdin(input)
         .output()?;
     if let Some(error) = Reply::read(&mut memory)?.error {
         return Err(Error::other(error));
@@ -207,6 +226,7 @@ fn attempt(grade: Grade) -> Result<()> {
 
 /// A confined command's request, and what it holds while it runs.
 pub(super) struct Prepared {
+    pub arguments: Vec<String>,
     memory: File,
     _held: Placeholders,
 }
@@ -218,22 +238,49 @@ pub(super) fn prepare(
     command: &str,
 ) -> Result<(PathBuf, File, Prepared)> {
     let program = PROGRAM.get().ok_or(std::io::ErrorKind::Unsupported)?;
-    let held = Placeholders::make(&confinement.absent);
+    let held = placeholders(confinement);
     let mut plan = confinement.plan.clone();
     plan.read_only.extend(held.paths().cloned());
     let request = Request {
         grade: confinement.grade,
         plan,
         cwd: cwd.to_owned(),
-        command: command.to_owned(),
+        words: shell(command),
+        env: None,
     };
-    let memory = request.into_memory()?;
-    let input = memory.try_clone()?;
+    let arguments = arguments(&request, &confinement.absent)?;
+    let (memory, input) = request.into_memory()?;
     let prepared = Prepared {
+        arguments,
         memory,
         _held: held,
     };
     Ok((program.clone(), input, prepared))
+}
+
+/// A profile of macOS holds what does not exist by its name.
+fn placeholders(confinement: &Confinement) -> Placeholders {
+    match cfg!(target_os = "macos") {
+        true => Placeholders::make(&[]),
+        false => Placeholders::make(&confinement.absent),
+    }
+}
+
+/// The arguments of the helper of a command without input.
+#[cfg(not(target_os = "macos"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on macOS")]
+fn arguments(_request: &Request, _absent: &[Absent]) -> Result<Vec<String>> {
+    Ok(vec![ARGUMENT.to_owned()])
+}
+
+/// The arguments of `sandbox-exec`.
+#[cfg(target_os = "macos")]
+fn arguments(request: &Request, absent: &[Absent]) -> Result<Vec<String>> {
+    seatbelt::arguments(&request.plan, absent, &request.words).map_err(Error::other)
+}
+
+fn shell(command: &str) -> Vec<String> {
+    ["/bin/sh", "-c", command].map(str::to_owned).into()
 }
 
 impl Prepared {
@@ -244,18 +291,29 @@ impl Prepared {
 }
 
 impl Request {
-    fn into_memory(self) -> Result<File> {
-        #[cfg(target_os = "linux")]
-        let mut file = File::from(rustix::fs::memfd_create(
-            "confine",
-            rustix::fs::MemfdFlags::CLOEXEC,
-        )?);
-        #[cfg(not(target_os = "linux"))]
-        let mut file = tempfile::tempfile()?;
-        file.write_all(&serde_json::to_vec(&self)?)?;
-        file.rewind()?;
-        Ok(file)
+    /// The file for the request and the reply, and the helper's standard input.
+    fn into_memory(self) -> Result<(File, File)> {
+        let memory = in_memory(&serde_json::to_vec(&self)?)?;
+        let input = match cfg!(target_os = "macos") {
+            true => File::open("/dev/null")?,
+            false => memory.try_clone()?,
+        };
+        Ok((memory, input))
     }
+}
+
+/// A file without a name.
+fn in_memory(content: &[u8]) -> Result<File> {
+    #[cfg(target_os = "linux")]
+    let mut file = File::from(rustix::fs::memfd_create(
+        "confine",
+        rustix::fs::MemfdFlags::CLOEXEC,
+    )?);
+    #[cfg(not(target_os = "linux"))]
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 impl Reply {

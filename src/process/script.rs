@@ -7,11 +7,13 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io::Result;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::command::End;
+use super::confine::Confinement;
 use super::folder::Folder;
 use super::server;
 
@@ -27,6 +29,8 @@ pub struct Script {
     pub cwd: Folder,
     pub env: BTreeMap<String, String>,
     pub timeout: Duration,
+    /// `None`: it runs with the user's own rights.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 /// How it ended and what it wrote.
@@ -49,6 +53,7 @@ pub async fn run(
         arguments: vec!["-c".to_owned(), script.command],
         cwd: script.cwd,
         env: script.env,
+        confinement: script.confinement,
     };
     let (mut server, mut pipes) = server::start(&spec)?;
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -1,19 +1,23 @@
 //! A long-running process that we talk to through pipes, such as an MCP server. Like every child
-//! it has its own session and only the environment it is given. Stopping or dropping it kills its
-//! whole tree.
+//! it has its own session and only the environment it is given; it may be confined. Stopping or
+//! dropping it kills its whole tree.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
+use super::confine::Confinement;
+use super::confine::piped::{self, Piped};
 use super::folder::Folder;
 use super::tree::{self, Starting, Tree};
 use super::warden::{self, Registration};
@@ -25,6 +29,8 @@ pub struct Spec {
     pub arguments: Vec<String>,
     pub cwd: Folder,
     pub env: BTreeMap<String, String>,
+    /// `None`: it runs with the user's own rights. It gets a temporary folder of its own.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 /// How long to wait for a process that survives SIGKILL.
@@ -46,6 +52,7 @@ pub struct Server {
     tree: Tree,
     /// Dropped after the tree.
     _watched: Registration,
+    _confined: Option<Box<Piped>>,
 }
 
 /// Starts it.
@@ -55,32 +62,34 @@ pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
     let starting = Starting::new();
     let mark = uuid::Uuid::now_v7().simple().to_string();
     let watched = warden::watch(&mark);
-    let mut command = CommandWrap::with_new(&spec.program, |command| {
-        command
-            .args(&spec.arguments)
-            .current_dir(&entrance)
-            .env_clear()
-            .envs(&spec.env)
-            .env(tree::MARK, &mark)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-    });
+    let mut env = spec.env.clone();
+    env.insert(tree::MARK.to_owned(), mark.clone());
+    let (mut command, confined) = command(spec, env)?;
+    let (reader, mut writer) = std::io::pipe()?;
+    command
+        .command_mut()
+        .current_dir(&entrance)
+        .env(tree::MARK, &mark)
+        .stdin(reader)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
+    // Our copy of the pipe's reading end would keep it open forever.
+    drop(command);
     let mut child = child.into_inner();
     let mut tree = Tree::new(starting, child.id().unwrap_or(0), mark);
     watched.runs_as(&tree);
     tree.mark_as_server();
-    let pipes = (
-        child.stdin().take(),
-        child.stdout().take(),
-        child.stderr().take(),
-    );
-    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+    if let Some(confined) = &confined {
+        confined.write(&mut writer)?;
+    }
+    let stdin = std::process::ChildStdin::from(OwnedFd::from(writer));
+    let pipes = (child.stdout().take(), child.stderr().take());
+    let (Some(stdout), Some(stderr)) = pipes else {
         return Err(Error::other("its pipes are missing"));
     };
     let pipes = Pipes {
-        stdin,
+        stdin: ChildStdin::from_std(stdin)?,
         stdout,
         stderr,
     };
@@ -88,8 +97,27 @@ pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
         child,
         tree,
         _watched: watched,
+        _confined: confined.map(Box::new),
     };
     Ok((server, pipes))
+}
+
+/// What to start: the process itself, or the helper that confines it.
+fn command(spec: &Spec, env: BTreeMap<String, String>) -> Result<(CommandWrap, Option<Piped>)> {
+    let Some(confinement) = &spec.confinement else {
+        let command = CommandWrap::with_new(&spec.program, |command| {
+            command.args(&spec.arguments).env_clear().envs(env);
+        });
+        return Ok((command, None));
+    };
+    let words = [&spec.program].into_iter().chain(&spec.arguments);
+    let words = words.cloned().collect();
+    let piped = piped::prepare(confinement, spec.cwd.path(), words, env)?;
+    let command = CommandWrap::with_new(piped.program, |command| {
+        command.arg0("interline").args(&piped.arguments);
+        command.env_clear().envs(&piped.env);
+    });
+    Ok((command, Some(piped)))
 }
 
 impl Server {

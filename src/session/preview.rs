@@ -22,6 +22,7 @@ use crate::agent::request::context::RequestContext;
 use crate::agent::request::draft;
 use crate::agent::request::mcp_tools::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
+use crate::config::SandboxConfig;
 use crate::conversation::input::Slot;
 use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{EditorContext, EpochId, Failure, Input};
@@ -113,9 +114,10 @@ fn preview(
     for row in rows.iter_mut().filter(|row| !wants_text(text, &row.id)) {
         row.text = None;
     }
-    rows.extend(hook_rows(&context.hooks));
+    let sandbox = &context.settings.config.sandbox;
+    rows.extend(hook_rows(&context.hooks, sandbox));
     Ok(PromptPreview {
-        problems: problems(&facts, &context.hooks),
+        problems: problems(&facts, &context.hooks, sandbox),
         segments: rows,
         system: joined(draft.baseline.system.iter().map(|block| &block.text)),
         tail: joined(draft.tail.iter().map(|part| &part.text)),
@@ -211,13 +213,13 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<RequestContext, Failure> 
 }
 
 /// Sources that were ignored; names are untrusted text.
-fn problems(facts: &Facts, hooks: &Found) -> Vec<PreviewProblem> {
+fn problems(facts: &Facts, hooks: &Found, sandbox: &SandboxConfig) -> Vec<PreviewProblem> {
     let problems = facts.problems.iter().take(PROBLEMS);
     let problems = problems.map(|(source, reason)| PreviewProblem {
         source: fence::name(source),
         reason: fence::line(reason),
     });
-    let of_hooks = crate::agent::hooks::problems(hooks).into_iter();
+    let of_hooks = crate::agent::hooks::problems(hooks, sandbox).into_iter();
     let of_hooks = of_hooks.map(|reason| PreviewProblem {
         source: "hooks".to_owned(),
         reason,
@@ -226,7 +228,7 @@ fn problems(facts: &Facts, hooks: &Found) -> Vec<PreviewProblem> {
 }
 
 /// A row for each hook: it runs beside the prompt and is no part of it.
-fn hook_rows(hooks: &Found) -> impl Iterator<Item = SegmentRow> {
+fn hook_rows(hooks: &Found, sandbox: &SandboxConfig) -> impl Iterator<Item = SegmentRow> {
     hooks.hooks.iter().map(|hook| SegmentRow {
         id: "hook".to_owned(),
         title: format!("Hook {}", hook.event.as_str()),
@@ -238,7 +240,7 @@ fn hook_rows(hooks: &Found) -> impl Iterator<Item = SegmentRow> {
         slot: Slot::System,
         trust: Trust::User,
         included: false,
-        reason: fence::line(&hook.line()),
+        reason: fence::line(&crate::agent::hooks::line(hook, sandbox)),
         bytes: 0,
         tokens: 0,
         hash: String::new(),

@@ -3,6 +3,7 @@
 
 mod escalation;
 mod lasting;
+mod processes;
 mod tasks;
 mod unsaved;
 mod world;

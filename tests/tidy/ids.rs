@@ -174,7 +174,7 @@ fn in_name(name: &str) -> Vec<Range> {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
         let text = match letters {
             "k" => format!("K{number}"),
-            "p" | "n" | "s" | "m" | "r" => format!("{}{number}", letters.to_uppercase()),
+            "p" | "n" | "s" | "m" | "r" | "a" => format!("{}{number}", letters.to_uppercase()),
             "c" if before == "oc" => format!("OC-C{number}"),
             _ => format!("{}-{number}", letters.to_uppercase()),
         };
@@ -270,7 +270,7 @@ fn ids_are_read_in_every_form() {
 
 #[test]
 fn a_test_names_ids_by_its_name_its_comment_and_its_first_lines() {
-    let text = "/// ZY-01: x\n#[test]\nfn oc_c4_k2_zy22_c_y_p07() {\n    // ET-05,\n    // ET-06\n    \
+    let text = "/// ZY-01: x\n#[test]\nfn oc_c4_k2_zy22_c_y_p07_a23() {\n    // ET-05,\n    // ET-06\n    \
                 one();\n    // ET-07\n}\n\n// MC-01\nfn other() {}\n\n    #[tokio::test]\n    \
                 async fn plain(\n        a: u8,\n    ) {\n        // K3\n    }\n";
     let file = File {
@@ -285,11 +285,17 @@ fn a_test_names_ids_by_its_name_its_comment_and_its_first_lines() {
             (test.place, ids.collect())
         })
         .collect();
-    let first = ["ZY-01", "ET-05", "ET-06", "OC-C4", "K2", "ZY-22-C", "P07"].map(str::to_owned);
+    let first = [
+        "ZY-01", "ET-05", "ET-06", "OC-C4", "K2", "ZY-22-C", "P07", "A23",
+    ]
+    .map(str::to_owned);
     assert_eq!(
         found,
         [
-            ("src/a.rs::oc_c4_k2_zy22_c_y_p07".to_owned(), first.to_vec()),
+            (
+                "src/a.rs::oc_c4_k2_zy22_c_y_p07_a23".to_owned(),
+                first.to_vec()
+            ),
             ("src/a.rs::plain".to_owned(), vec!["K3".to_owned()])
         ]
     );

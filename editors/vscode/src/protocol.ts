@@ -394,6 +394,7 @@ export interface McpServer {
   state?: string;
   reason?: string | null;
   loggedIn?: boolean;
+  sandbox?: string | null;
   protocol?: string | null;
   tools?: string[];
   prompts?: McpPrompt[];

@@ -211,3 +211,27 @@ fn an_oauth_client_secret_is_a_secret() {
             .any(|(_, why)| why.contains("`oauth.client`"))
     );
 }
+
+/// A server that cannot be confined is not used, rather than started without a sandbox.
+#[test]
+fn a_sandbox_is_for_programs_and_is_never_dropped() {
+    let found = user(json!({
+        "free": {"command": "x"},
+        "held": {"command": "x", "sandbox": true},
+        "online": {"command": "x", "sandbox": true, "network": true},
+        "odd": {"command": "x", "network": true},
+        "address": {"url": "https://b.test/mcp", "sandbox": true},
+        "unclear": {"command": "x", "sandbox": "yes"},
+    }));
+    let network = |name: &str| {
+        let server = found.servers.iter().find(|it| it.name == name).unwrap();
+        server.sandbox.as_ref().map(|it| it.network)
+    };
+    assert_eq!(network("free"), None);
+    assert_eq!(network("held"), Some(false));
+    assert_eq!(network("online"), Some(true));
+    assert_eq!(network("odd"), None);
+    let mut names = found.problems.iter().map(|(name, _)| name.as_str());
+    assert!(names.by_ref().eq(["address", "odd", "unclear"]));
+    assert_eq!(found.servers.len(), 4);
+}

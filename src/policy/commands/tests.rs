@@ -88,6 +88,7 @@ pub(super) fn unescaped(text: &str) -> String {
     plain
 }
 
+/// A24: the corpus has what shells treat differently, and what wraps, quotes or joins commands.
 #[test]
 fn a24_each_command_line_of_the_corpus_has_its_verdict() {
     let corpus = corpus();

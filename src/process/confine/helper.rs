@@ -1,19 +1,29 @@
 //! The helper's two stages. The first makes the namespaces and waits; the second is the first
 //! process in them: it mounts, gives up its rights, and runs the command. For a partial confinement
-//! there is only one stage, which becomes the command.
+//! there is only one stage, which becomes the command. The request and the reply are in one file
+//! without a name, which the server keeps open, or the first stage for a command with input.
 
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Error, Read as _, Result};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode, Stdio};
 
 use nix::sched::CloneFlags;
+use rustix::io::FdFlags;
 use rustix::process::{WaitOptions, getegid, geteuid};
+use rustix::stdio::{stderr, stdin};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{ARGUMENT, Grade, Reply, Request, because, filter, mounts, rules};
+use super::{ARGUMENT, Grade, Reply, Request, because, filter, in_memory, mounts, piped, rules};
 
-/// The second argument, of the second stage.
+/// The second argument, of the second stage. The third is the number of the file's descriptor.
 const INNER: &str = "inner";
+
+/// The exit code of a command that was not started.
+const NOT_STARTED: u8 = 126;
 
 /// What the second stage needs to mount, to start the loopback, and to drop the rest.
 const NEEDED: [CapabilitySet; 3] = [
@@ -22,41 +32,79 @@ const NEEDED: [CapabilitySet; 3] = [
     CapabilitySet::SETPCAP,
 ];
 
-/// Runs as a helper, with the request on standard input. Never returns to the program's own work.
-pub fn main(inner: Option<&std::ffi::OsStr>) -> ExitCode {
-    let outcome = match inner {
-        Some(word) if word == INNER => run_inner(),
-        _ => run(),
-    };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            let reply = Reply {
-                error: Some(error.to_string()),
-                ..Reply::default()
-            };
-            let _ = write_reply(&reply);
-            ExitCode::from(126)
+/// Runs as a helper. Never returns to the program's own work.
+pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
+    let stage = words.next();
+    let code = match stage.as_deref() {
+        Some(word) if word == INNER => {
+            own_file(words.next().as_deref()).map(|file| reported(&file, run_inner(&file)))
         }
-    }
+        Some(word) if word == piped::ARGUMENT => run_piped(),
+        _ => run_plain(),
+    };
+    ExitCode::from(code.unwrap_or(NOT_STARTED))
 }
 
-fn run() -> Result<u8> {
+/// Leaves an error in the file.
+fn reported(file: &File, outcome: Result<u8>) -> u8 {
+    outcome.unwrap_or_else(|error| {
+        let reply = Reply {
+            error: Some(error.to_string()),
+            ..Reply::default()
+        };
+        let _ = write_reply(file, &reply);
+        NOT_STARTED
+    })
+}
+
+/// The first stage of a command without input: the file is standard input.
+fn run_plain() -> Result<u8> {
     close_inherited()?;
-    let request = read_request()?;
+    let file = File::from(stdin().try_clone_to_owned()?);
+    Ok(reported(&file, run(&file, Stdio::null)))
+}
+
+/// The first stage of a command with input, which follows the request. Nobody reads the reply, so
+/// an error is written to standard error.
+fn run_piped() -> Result<u8> {
+    close_inherited()?;
+    let outcome = piped::read(&mut File::from(stdin().try_clone_to_owned()?))
+        .and_then(|request| in_memory(&request))
+        .and_then(|mut file| {
+            let code = run(&file, Stdio::inherit)?;
+            match Reply::read(&mut file)?.error {
+                Some(error) => Err(Error::other(error)),
+                None => Ok(code),
+            }
+        });
+    if let Err(error) = &outcome {
+        let line = format!("not started in the sandbox: {error}\n");
+        // The server's pipe, not a person's terminal.
+        let _ = rustix::io::write(stderr(), line.as_bytes());
+    }
+    outcome
+}
+
+fn run(file: &File, input: fn() -> Stdio) -> Result<u8> {
+    let request = read_request(file)?;
     match request.grade {
         Grade::None => Err(Error::other("there is nothing to confine")),
         Grade::Partial => {
             restrict(&request)?;
-            let mut shell = shell(&request);
+            let mut command = command(&request)?;
             // Only returns on failure.
-            Err(shell.exec())
+            Err(command.stdin(input()).exec())
         }
         Grade::Full => {
             make_namespaces(request.plan.network)?;
+            // This process has one thread, so no other child inherits it.
+            let inherited = file.try_clone()?;
+            rustix::io::fcntl_setfd(&inherited, FdFlags::empty())?;
+            let number = inherited.as_raw_fd().to_string();
             let mut child = Command::new("/proc/self/exe")
                 .arg0("interline")
-                .args([ARGUMENT, INNER])
+                .args([ARGUMENT, INNER, &number])
+                .stdin(input())
                 .spawn()
                 .map_err(|error| because("the inner helper", &error))?;
             let status = child.wait()?;
@@ -99,9 +147,20 @@ fn make_namespaces(network: bool) -> Result<()> {
     Ok(())
 }
 
+/// Opens the inherited file again, so that the command does not inherit it.
+fn own_file(number: Option<&OsStr>) -> Result<File> {
+    let number = number.and_then(OsStr::to_str).unwrap_or_default();
+    let wrong = |_| Error::other("no descriptor");
+    let inherited: i32 = number.parse().map_err(wrong)?;
+    let path = format!("/proc/self/fd/{inherited}");
+    let file = File::options().read(true).write(true).open(path)?;
+    nix::unistd::close(inherited)?;
+    Ok(file)
+}
+
 /// The first process of the namespaces.
-fn run_inner() -> Result<u8> {
-    let request = read_request()?;
+fn run_inner(file: &File) -> Result<u8> {
+    let request = read_request(file)?;
     let here = rustix::fs::stat(".")?;
     mounts::mount(&request.plan)?;
     if !request.plan.network {
@@ -119,7 +178,10 @@ fn run_inner() -> Result<u8> {
     // The command must not reach into this process through `/proc/1`.
     super::super::unreadable();
     restrict(&request)?;
-    let mut main = shell(&request).spawn()?;
+    let mut main = command(&request)?.spawn().map_err(|error| {
+        let program = request.words.first().map_or("", String::as_str);
+        because(program, &error)
+    })?;
     let mut reply = Reply::default();
     let code = loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -135,18 +197,22 @@ fn run_inner() -> Result<u8> {
     let _ = main.try_wait();
     reply.left = left()?;
     reply.written = mounts::written(&request.plan);
-    write_reply(&reply)?;
+    write_reply(file, &reply)?;
     Ok(code as u8)
 }
 
-fn shell(request: &Request) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell
-        .arg("-c")
-        .arg(&request.command)
-        .env("TMPDIR", &request.plan.temporary)
-        .stdin(Stdio::null());
-    shell
+fn command(request: &Request) -> Result<Command> {
+    let (program, arguments) = request
+        .words
+        .split_first()
+        .ok_or_else(|| Error::other("there is no command"))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if let Some(env) = &request.env {
+        command.env_clear().envs(env);
+    }
+    command.env("TMPDIR", &request.plan.temporary);
+    Ok(command)
 }
 
 /// What needs no namespace.
@@ -227,20 +293,17 @@ fn left() -> Result<usize> {
     Ok(alive.count())
 }
 
-fn read_request() -> Result<Request> {
-    let input = rustix::stdio::stdin();
-    rustix::fs::seek(input, rustix::fs::SeekFrom::Start(0))?;
+fn read_request(file: &File) -> Result<Request> {
+    rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0))?;
     let mut text = String::new();
-    std::fs::File::from(input.try_clone_to_owned()?).read_to_string(&mut text)?;
+    (&*file).read_to_string(&mut text)?;
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Replaces the request, whose file the server keeps open.
-fn write_reply(reply: &Reply) -> Result<()> {
-    let input = rustix::stdio::stdin();
-    rustix::fs::ftruncate(input, 0)?;
-    rustix::io::pwrite(input, &serde_json::to_vec(reply)?, 0)?;
-    Ok(())
+/// Replaces the request.
+fn write_reply(file: &File, reply: &Reply) -> Result<()> {
+    file.set_len(0)?;
+    file.write_all_at(&serde_json::to_vec(reply)?, 0)
 }
 
 /// Closes every descriptor that an editor left open for us by mistake.

@@ -89,6 +89,7 @@ proptest! {
     }
 }
 
+/// A46: it may hold what only the user may read.
 #[test]
 fn a46_the_spill_file_is_private() {
     use std::os::unix::fs::PermissionsExt as _;

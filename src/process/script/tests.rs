@@ -7,6 +7,7 @@ async fn shell(command: &str, input: &[u8], timeout: Duration) -> Ended {
         cwd: Folder::at(folder.path()).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         timeout,
+        confinement: None,
     };
     run(script, input, std::future::pending()).await.unwrap()
 }

@@ -13,6 +13,7 @@ fn spec(script: &str, cwd: &Path) -> Spec {
         arguments: vec!["-c".to_owned(), script.to_owned()],
         cwd: process::Folder::at(cwd).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        confinement: None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::unsaved::Unsaved;
 use super::{ToolContext, ToolError};
 use crate::config::{SandboxConfig, SandboxMode};
-use crate::env::tasks;
+use crate::env::{Dirs, tasks};
 use crate::policy::Escalation;
 use crate::policy::paths::{self, class};
 use crate::process::confine::{self, Absent, Confinement, Grade, Hidden, Plan};
@@ -147,65 +147,180 @@ pub(super) async fn confinement(
 }
 
 fn build(cx: &ToolContext, grade: Grade, temporary: PathBuf) -> Confinement {
-    let home = cx.policy.home.clone();
-    let mut plan = Plan {
-        temporary,
-        network: cx.config.sandbox.network,
-        ..Plan::default()
+    let roots = cx.workspace.roots().into_iter();
+    let excludes = |path: &Path, folder: bool| cx.workspace.excludes(path, folder);
+    let scope = Scope {
+        dirs: &cx.env.dirs,
+        config: &cx.config.sandbox,
+        roots: roots.map(|root| root.path).collect(),
+        excluded: Some(&excludes),
     };
-    let wanted = cx
-        .config
-        .sandbox
-        .write
-        .iter()
-        .map(|name| match name.strip_prefix("~/") {
-            Some(rest) => home.join(rest),
-            None => PathBuf::from(name),
-        });
-    let roots: Vec<PathBuf> = cx.workspace.roots().into_iter().map(|it| it.path).collect();
-    let written = roots
-        .iter()
-        .cloned()
-        .chain(wanted.filter(|it| it.is_absolute()));
-    plan.writable = written
-        .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| path.is_dir() && path.parent().is_some())
-        .collect();
-    let workspace = Arc::clone(&cx.workspace);
-    let mut protected = Protected {
-        own: cx.policy.own.clone(),
-        excluded: Some(Box::new(move |path, folder| {
-            workspace.excludes(path, folder)
-        })),
-        ..Protected::default()
-    };
-    if grade == Grade::Full {
-        for root in &plan.writable {
-            protected.root(root);
-        }
-        protected.hide_own();
-        for place in SECRET_PLACES {
-            protected.secrets_in(&home.join(place));
-        }
-        protected.secrets_in(Path::new("/etc"));
-        plan.pinned = protected.pinned.into_iter().collect();
-        plan.read_only = protected.read_only.into_iter().collect();
-        plan.hidden.extend(protected.hidden);
-    }
-    Confinement {
-        grade,
-        plan,
-        absent: protected.absent,
-    }
+    scope.confinement(grade, temporary)
+}
+
+/// What a plan is made from.
+struct Scope<'a> {
+    dirs: &'a Dirs,
+    config: &'a SandboxConfig,
+    roots: Vec<PathBuf>,
+    /// Whether the user keeps a place from the model.
+    excluded: Option<&'a Excluded>,
 }
 
 type Excluded = dyn Fn(&Path, bool) -> bool;
 
+impl Scope<'_> {
+    /// The folders that the user named, for commands to write to.
+    fn named(&self) -> impl Iterator<Item = PathBuf> {
+        let names = self.config.write.iter();
+        let paths = names.map(|name| match name.strip_prefix("~/") {
+            Some(rest) => self.dirs.home.join(rest),
+            None => PathBuf::from(name),
+        });
+        paths.filter(|path| path.is_absolute())
+    }
+
+    fn protected(&self) -> Protected<'_> {
+        Protected {
+            own: self.dirs.own().into(),
+            excluded: self.excluded,
+            ..Protected::default()
+        }
+    }
+
+    /// The user's secrets, and our own files.
+    fn hide(&self, protected: &mut Protected<'_>) {
+        protected.hide_own();
+        for place in SECRET_PLACES {
+            protected.secrets_in(&self.dirs.home.join(place));
+        }
+        protected.secrets_in(Path::new("/etc"));
+    }
+
+    /// A command's.
+    fn confinement(&self, grade: Grade, temporary: PathBuf) -> Confinement {
+        let mut plan = Plan {
+            temporary,
+            network: self.config.network,
+            writable: folders(self.roots.iter().cloned().chain(self.named())),
+            ..Plan::default()
+        };
+        let mut protected = self.protected();
+        if confine::holds_paths(grade) {
+            for root in &plan.writable {
+                protected.root(root);
+            }
+            self.hide(&mut protected);
+            plan.pinned = protected.pinned.into_iter().collect();
+            plan.read_only = protected.read_only.into_iter().collect();
+            plan.hidden.extend(protected.hidden);
+        }
+        Confinement {
+            grade,
+            plan,
+            absent: protected.absent,
+        }
+    }
+
+    /// A server's: it may not write to the roots. It runs for long, so nothing is put in the place
+    /// of files that do not exist.
+    fn of_server(&self, grade: Grade, network: bool) -> Confinement {
+        let roots = folders(self.roots.iter().cloned());
+        let mut plan = Plan {
+            network,
+            writable: folders(self.named()),
+            ..Plan::default()
+        };
+        match confine::holds_paths(grade) {
+            true => {
+                let mut protected = self.protected();
+                for folder in &plan.writable {
+                    protected.root(folder);
+                }
+                plan.pinned = std::mem::take(&mut protected.pinned).into_iter().collect();
+                // Only for their secrets.
+                for root in &roots {
+                    protected.root(root);
+                }
+                self.hide(&mut protected);
+                plan.read_only = protected.read_only.into_iter().chain(roots).collect();
+                plan.hidden.extend(protected.hidden);
+            }
+            // Landlock cannot forbid a part of what it allows.
+            false => plan
+                .writable
+                .retain(|folder| !roots.iter().any(|root| root.starts_with(folder))),
+        }
+        Confinement {
+            grade,
+            plan,
+            absent: Vec::new(),
+        }
+    }
+}
+
+/// Those that exist and are not the root of all.
+fn folders(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let all: BTreeSet<PathBuf> = paths
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| path.is_dir() && path.parent().is_some())
+        .collect();
+    all.into_iter().collect()
+}
+
+/// The grade of what runs beside commands, and why that is too little. Blocking at the first call.
+pub fn offered(config: &SandboxConfig, grade: Grade) -> std::result::Result<Grade, String> {
+    let here = || {
+        let reason = confine::grade().1.unwrap_or_default();
+        format!("this machine's sandbox is {}: {reason}", grade.as_str())
+    };
+    match config.mode == SandboxMode::Required && grade < Grade::Full {
+        true => Err(format!("`sandbox.mode` is `required`, and {}", here())),
+        false => Ok(grade),
+    }
+}
+
+/// How hooks of a workspace are confined: like commands. `None`: not at all. Blocking.
+pub fn of_hooks(
+    config: &SandboxConfig,
+    dirs: &Dirs,
+    roots: Vec<PathBuf>,
+) -> std::result::Result<Option<Arc<Confinement>>, String> {
+    let scope = Scope {
+        dirs,
+        config,
+        roots,
+        excluded: None,
+    };
+    let grade = offered(config, grade(config))?;
+    let confined = grade > Grade::None;
+    // Each gets a temporary folder of its own when it starts.
+    Ok(confined.then(|| Arc::new(scope.confinement(grade, PathBuf::new()))))
+}
+
+/// How an MCP server whose settings ask for it is confined, whatever `sandbox.mode` says. Blocking.
+pub fn of_server(
+    config: &SandboxConfig,
+    dirs: &Dirs,
+    roots: Vec<PathBuf>,
+    network: bool,
+) -> std::result::Result<Arc<Confinement>, String> {
+    let scope = Scope {
+        dirs,
+        config,
+        roots,
+        excluded: None,
+    };
+    match offered(config, confine::grade().0)? {
+        Grade::None => Err(confine::grade().1.unwrap_or_default().to_owned()),
+        grade => Ok(Arc::new(scope.of_server(grade, network))),
+    }
+}
+
 #[derive(Default)]
-struct Protected {
+struct Protected<'a> {
     own: Vec<PathBuf>,
-    /// Whether the user keeps a place from the model.
-    excluded: Option<Box<Excluded>>,
+    excluded: Option<&'a Excluded>,
     pinned: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     hidden: Vec<Hidden>,
@@ -213,7 +328,7 @@ struct Protected {
     looked_at: usize,
 }
 
-impl Protected {
+impl Protected<'_> {
     fn root(&mut self, root: &Path) {
         for name in paths::UNBORN {
             let path = root.join(name);
@@ -250,8 +365,7 @@ impl Protected {
                 continue;
             }
             let class = class(&path, &self.own);
-            let excluded = |it: &Excluded| it(&path, kind.is_dir());
-            let excluded = self.excluded.as_deref().is_some_and(excluded);
+            let excluded = self.excluded.is_some_and(|it| it(&path, kind.is_dir()));
             // A link is protected by protecting its target.
             let path = match kind.is_symlink() {
                 true => path.canonicalize().unwrap_or(path),

@@ -104,6 +104,8 @@ impl World {
         stage.write("port", port);
         // A debug build may be in a folder that the ordinary user cannot enter.
         std::fs::copy(env!("CARGO_BIN_EXE_interline"), stage.folder("interline")).expect("a copy");
+        let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp/server.py");
+        std::fs::copy(server, stage.folder("server.py")).expect("a copy");
         if rustix::process::geteuid().is_root() {
             give(&stage.folder("."));
         }
@@ -194,6 +196,11 @@ pub fn running(escapes: &[&Escape]) -> Model {
     })
 }
 
+/// What `interline doctor` prints.
+pub fn doctor(world: &World) -> String {
+    printed(world, &["doctor"])
+}
+
 /// What the program prints in the workspace.
 pub fn printed(world: &World, arguments: &[&str]) -> String {
     let mut words = ordinary_user();
@@ -212,7 +219,7 @@ pub fn printed(world: &World, arguments: &[&str]) -> String {
 
 /// The grade that the program found, and why it is not `full`.
 pub fn grade(world: &World) -> String {
-    let text = printed(world, &["doctor"]);
+    let text = doctor(world);
     let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
     line.expect("a line about the sandbox").to_owned()
 }

@@ -655,6 +655,7 @@
 ---@field state? string `idle`, `starting`, `ready`, `failed` or `needsLogin`.
 ---@field reason? string|vim.NIL Why it failed, or how to log in.
 ---@field loggedIn? boolean The user is logged in to it; `interline/mcp/logout` ends that.
+---@field sandbox? string|vim.NIL
 ---@field protocol? string|vim.NIL The version of the protocol that is spoken.
 ---@field tools? string[]
 ---@field prompts? interline.McpPrompt[]
