@@ -164,10 +164,10 @@ struct Scope<'a> {
     config: &'a SandboxConfig,
     roots: Vec<PathBuf>,
     /// Whether the user keeps a place from the model.
-    excluded: Option<&'a Excluded>,
+    excluded: Option<&'a Excluded<'a>>,
 }
 
-type Excluded = dyn Fn(&Path, bool) -> bool;
+type Excluded<'a> = dyn Fn(&Path, bool) -> bool + 'a;
 
 impl Scope<'_> {
     /// The folders that the user named, for commands to write to.
@@ -320,7 +320,7 @@ pub fn of_server(
 #[derive(Default)]
 struct Protected<'a> {
     own: Vec<PathBuf>,
-    excluded: Option<&'a Excluded>,
+    excluded: Option<&'a Excluded<'a>>,
     pinned: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     hidden: Vec<Hidden>,
