@@ -40,7 +40,6 @@ use crate::host::Host;
 use crate::knowledge::Caches;
 use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
-use crate::knowledge::lasting_rules::LastingRules;
 use crate::knowledge::trust::TrustStore;
 use crate::languages::Languages;
 use crate::mcp::Servers;
@@ -645,16 +644,10 @@ impl Shared {
             trusted: self.trusted(cwd),
             untrusted_roots: self.untrusted_roots(cwd),
             rules: settings.rules.clone(),
-            lists: self.lists(settings),
+            lists: Lists::new(&settings.config.policy),
             roles: self.roles(cwd),
             ..Policy::of_names(&self.env.dirs)
         }
-    }
-
-    /// Command lists of the settings, and rules that last.
-    fn lists(&self, settings: &Settings) -> Lists {
-        let rules = LastingRules::new(&self.env).in_force();
-        Lists::new(&settings.config.policy, rules)
     }
 
     /// The roles of files in the sessions of `cwd`; none before the first prompt there.

@@ -98,7 +98,7 @@ pub struct Policy {
     pub untrusted_roots: Vec<PathBuf>,
     /// What the user allowed for this session.
     pub rules: Vec<Rule>,
-    /// Command lists of the settings, and rules that last.
+    /// Command lists of the settings; for a command, also the rules that last.
     pub lists: Lists,
     /// Interline's own folders (config, state), which the model may not touch.
     pub own: Vec<PathBuf>,

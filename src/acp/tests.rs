@@ -59,6 +59,7 @@ fn request() -> ApprovalRequest {
         choices: vec![
             choice("allow", ChoiceKind::AllowOnce),
             choice("allowSession", ChoiceKind::AllowSession),
+            choice("allowFolder", ChoiceKind::AllowFolder),
             choice("reject", ChoiceKind::RejectOnce),
         ],
     }
@@ -72,7 +73,10 @@ fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
         .iter()
         .filter_map(|option| option["kind"].as_str())
         .collect();
-    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
+    assert_eq!(
+        kinds,
+        ["allow_once", "allow_always", "allow_always", "reject_once"]
+    );
     let content = params["toolCall"]["content"].to_string();
     let place = "in /w\\nUnsaved: file:///w/a\"";
     assert!(content.contains(place), "{content}");

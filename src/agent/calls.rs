@@ -27,8 +27,9 @@ use super::request::nested_instructions::{self, Touched};
 use super::step::CALLS;
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
 use crate::env::tasks;
+use crate::knowledge::lasting_rules::LastingRules;
 use crate::mcp::PREFIX;
-use crate::policy::{self, Decision, Policy, Rule};
+use crate::policy::{self, Decision, Fact, Policy, Rule};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::tools::{
@@ -227,13 +228,22 @@ impl Running<'_> {
     async fn judge<'c>(&mut self, at: usize, call: &'c Call) -> Option<Judged<'c>> {
         let cx = self.cx;
         let mut shown = ShownCall::new(cx, at, call);
-        let (prepared, policy) = match self.prepare(call).await {
+        let (prepared, mut policy) = match self.prepare(call).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 self.fail(shown, error);
                 return None;
             }
         };
+        if prepared
+            .facts
+            .iter()
+            .any(|it| matches!(it, Fact::Command { .. }))
+        {
+            // Read for each command, so that a removed rule does not apply to the next one.
+            let rules = LastingRules::new(&cx.shared.env).in_force();
+            policy.lists.allow.extend(rules);
+        }
         shown.item.title = fence::line(&cx.shared.env.secrets().clean(&prepared.title));
         shown.item.diff = prepared.diff.clone();
         shown.item.child = prepared.child.clone();

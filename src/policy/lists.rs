@@ -31,8 +31,8 @@ pub enum Restriction {
 }
 
 impl Lists {
-    /// `rules`: those that last.
-    pub fn new(config: &PolicyConfig, rules: Vec<Lasting>) -> Self {
+    /// The lists of the settings, without rules that last.
+    pub fn new(config: &PolicyConfig) -> Self {
         let parsed = |list: &[String]| {
             list.iter()
                 .filter_map(|text| Pattern::parse(text))
@@ -45,7 +45,7 @@ impl Lists {
         Self {
             deny: parsed(&config.deny),
             ask: parsed(&config.ask),
-            allow: std::iter::once(by_settings).chain(rules).collect(),
+            allow: vec![by_settings],
         }
     }
 

@@ -35,6 +35,7 @@ pub enum Found {
 #[serde(deny_unknown_fields)]
 pub(super) struct Programs {
     pub wrappers: Vec<String>,
+    pub runners: Vec<String>,
     pub shells: Vec<String>,
     pub adders: Vec<String>,
     pub namers: Vec<String>,
@@ -77,9 +78,6 @@ impl Pattern {
         let Some((program, arguments)) = words.split_first() else {
             return Found::No;
         };
-        if self.0 == ["*"] {
-            return Found::Yes;
-        }
         let Some((wanted, rest)) = self.0.split_first() else {
             return Found::No;
         };
@@ -186,6 +184,9 @@ impl Seen {
 
     /// Whether the line runs a command of the pattern.
     pub fn find(&self, pattern: &Pattern) -> Found {
+        if pattern.0 == ["*"] {
+            return Found::Yes;
+        }
         let commands = self.commands.iter().map(|(words, starts)| {
             let found = (0..*starts).map(|at| pattern.find(&words[at..]));
             found.max().unwrap_or(Found::No)
@@ -226,11 +227,18 @@ impl Seen {
     /// Adds a command and what it wraps. Returns whether it reads commands from its input.
     fn command(&mut self, words: Vec<Piece>, depth: usize) -> bool {
         let is = |list: &[String], word: &Piece| list.iter().any(|it| it == name(&word.text));
-        let wraps = |word: &Piece| is(&PROGRAMS.wrappers, word) || is(&PROGRAMS.shells, word);
+        let lists = [&PROGRAMS.wrappers, &PROGRAMS.runners, &PROGRAMS.shells];
+        let wraps = |word: &Piece| lists.iter().any(|list| is(list, word));
         let Some(first) = words.first() else {
             return false;
         };
-        let bare = first.certain && !wraps(first);
+        // `git submodule foreach`, `git bisect run`, `git rebase --exec`
+        let runs = |word: &Piece| {
+            let text = word.text.as_str();
+            matches!(text, "foreach" | "run" | "-x") || text.starts_with("--exec")
+        };
+        let git_runs = name(&first.text).eq_ignore_ascii_case("git") && words.iter().any(runs);
+        let bare = first.certain && !wraps(first) && !git_runs;
         let alias = words.iter().any(|word| word.text.contains("alias."));
         // Any word of a wrapper may be the program.
         let programs = words.iter().take(if bare { 1 } else { words.len() });

@@ -41,7 +41,9 @@ pub fn scan(line: &str) -> Scan {
 fn scan_at(line: &str, depth: usize) -> Scan {
     let mut scanner = Scanner::new(line, depth);
     scanner.list(None);
-    scanner.found.unclear |= !scanner.pending.is_empty();
+    // In arithmetic it shifts, and what follows is not a here-document.
+    let shifts = line.contains("((") && line.contains("<<");
+    scanner.found.unclear |= shifts || !scanner.pending.is_empty();
     scanner.found
 }
 
@@ -67,6 +69,8 @@ struct Open {
     text: String,
     uncertain: bool,
     quoted: bool,
+    /// Has a bracket of a brace expansion.
+    braced: bool,
 }
 
 impl Scanner {
@@ -148,6 +152,8 @@ impl Scanner {
             self.at = self.text.len();
             return;
         }
+        // Shells differ in where the text of an earlier here-document begins.
+        self.found.unclear |= !self.pending.is_empty();
         let outer = std::mem::take(&mut self.current);
         self.depth += 1;
         self.list(Some(')'));
@@ -200,14 +206,14 @@ impl Scanner {
                 '`' => self.backquoted(&mut word),
                 _ => {
                     word.uncertain |= matches!(c, '*' | '?' | '[');
+                    word.braced |= c == '{';
                     word.text.push(c);
                     self.at += 1;
                 }
             }
         }
         let raw = &self.text[begin..self.at.min(self.text.len())];
-        let braces = raw.contains(&'{') && (raw.contains(&',') || raw.windows(2).any(dots));
-        word.uncertain |= braces && !word.quoted;
+        word.uncertain |= word.braced && (raw.contains(&',') || raw.windows(2).any(dots));
         // The programs of these names.
         word.uncertain &= !matches!(raw, ['['] | ['[', '[']);
         word
@@ -361,6 +367,10 @@ impl Scanner {
             return;
         }
         let here = c == '<' && self.peek(1) == Some('<');
+        let before = self.at.checked_sub(1).and_then(|at| self.text.get(at));
+        let apart = before.is_none_or(|c| c.is_whitespace() || c.is_ascii_digit());
+        // It may be a part of a word, as in `a[1<<2]=x`.
+        self.found.unclear |= here && !apart;
         let string = here && self.peek(2) == Some('<');
         self.at += match (here, string) {
             (_, true) => 3,
@@ -410,6 +420,8 @@ impl Scanner {
                 if line == document.delimiter {
                     break;
                 }
+                // The next line belongs to this one, which then may be the delimiter.
+                self.found.unclear |= !document.quoted && line.ends_with('\\');
                 body.push_str(line);
                 body.push('\n');
             }

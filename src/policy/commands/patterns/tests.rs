@@ -34,7 +34,7 @@ fn policy() -> Policy {
     Policy {
         approvals: Approvals::Edits,
         trusted: true,
-        lists: Lists::new(&config, Vec::new()),
+        lists: Lists::new(&config),
         ..Policy::default()
     }
 }
@@ -183,6 +183,14 @@ fn a23_the_search_for_wrapped_commands_is_bounded() {
     }
     for line in [words, nested, "`".repeat(9_000), "sudo 'x y' ".repeat(800)] {
         assert!(Seen::new(&line).find(&Pattern::parse("git push").unwrap()) < Found::Yes);
+    }
+}
+
+#[test]
+fn every_command_is_also_one_without_words() {
+    let every = Pattern::parse("*").unwrap();
+    for line in ["> file", "x=1", "(", "ls", "# nothing"] {
+        assert_eq!(Seen::new(line).find(&every), Found::Yes, "{line}");
     }
 }
 
