@@ -57,13 +57,16 @@ impl Excluding {
     }
 }
 
+/// The patterns of a list, and the stamp of its file.
+type Compiled = (Stamp, Arc<Gitignore>);
+
 /// The lists that were read. Each is read again once it changed.
 #[derive(Default)]
 pub(super) struct Lists {
     /// Which folders have one.
     pub listings: Listings,
     /// By file and the folder that its patterns are relative to.
-    compiled: Mutex<HashMap<(PathBuf, PathBuf), (Stamp, Arc<Gitignore>)>>,
+    compiled: Mutex<HashMap<(PathBuf, PathBuf), Compiled>>,
     above: Mutex<HashMap<PathBuf, (Instant, Excluding)>>,
 }
 
