@@ -18,6 +18,7 @@ use super::keys::{KEYS, Node, Rule};
 use super::typed::typed;
 use super::{Config, LiteralKey};
 use crate::env::Env;
+use crate::env::order;
 
 /// The source of a client's settings, which a repository can carry.
 pub const CLIENT: &str = "client settings";
@@ -60,7 +61,7 @@ impl Loaded {
                 serde_json::json!({ "value": value, "source": source }),
             )
         };
-        KEYS.into_iter().map(row).collect()
+        order::map(KEYS.into_iter().map(row))
     }
 
     /// What the user must see without asking, one sentence for each setting.

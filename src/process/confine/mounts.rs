@@ -16,6 +16,7 @@ use rustix::mount::{
 };
 
 use super::{Hidden, Plan, Written, because};
+use crate::env::order;
 
 /// Largest text that is read back.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -32,7 +33,7 @@ pub(super) fn mount(plan: &Plan) -> Result<()> {
         .chain(&plan.pinned)
         .collect();
     let mut bound: Vec<&PathBuf> = writable.iter().copied().chain(&plan.read_only).collect();
-    bound.sort_by_key(|path| path.components().count());
+    order::sort_by_key(&mut bound, |path| path.components().count());
     for path in bound {
         match rustix::mount::mount_bind_recursive(path, path) {
             Ok(()) => {}
