@@ -220,7 +220,7 @@ impl CommandCall {
         }
         let mut unsaved = unsaved::find(cx, &self.cwd, self.grade, self.background).await;
         unsaved::touch_discarded(cx, &unsaved).await;
-        let confinement = sandbox::confinement(cx, self.grade, self.escalation, &mut unsaved).await;
+        let confinement = sandbox::confinement(cx, &self, &mut unsaved).await;
         let confinement = confinement.map_err(|error| not_started(cx, &error))?;
         let spec = self.spec(cx, confinement);
         let spec = spec.map_err(|error| not_started(cx, &error))?;

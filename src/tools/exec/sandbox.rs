@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::unsaved::Unsaved;
-use super::{ToolContext, ToolError};
+use super::{CommandCall, ToolContext, ToolError};
 use crate::config::{SandboxConfig, SandboxMode};
 use crate::env::{Dirs, tasks};
 use crate::policy::Escalation;
+use crate::policy::commands::{Verdict, judge};
 use crate::policy::paths::{self, class};
 use crate::process::confine::{self, Absent, Confinement, Grade, Hidden, Plan};
 use crate::prompt::facts::NO_SANDBOX;
@@ -130,10 +131,10 @@ pub(super) fn refusals(cx: &ToolContext, grade: Grade, output: &str) -> String {
 /// How a command of this grade is confined.
 pub(super) async fn confinement(
     cx: &ToolContext,
-    grade: Grade,
-    escalation: Option<Escalation>,
+    call: &CommandCall,
     unsaved: &mut Unsaved,
 ) -> Result<Option<Arc<Confinement>>> {
+    let grade = call.grade;
     if grade == Grade::None {
         return Ok(None);
     }
@@ -141,7 +142,11 @@ pub(super) async fn confinement(
     let of = cx.clone();
     let found = tasks::blocking(move || build(&of, grade, temporary)).await;
     let mut confinement = found.map_err(std::io::Error::other)?;
-    confinement.plan.network |= escalation == Some(Escalation::Network);
+    confinement.plan.network |= call.escalation == Some(Escalation::Network);
+    // An editor shows what stands in the place of files that do not exist.
+    if judge(&call.command) == Verdict::ReadOnly {
+        confinement.absent.clear();
+    }
     unsaved.cover(cx, &mut confinement.plan);
     Ok(Some(Arc::new(confinement)))
 }

@@ -51,6 +51,7 @@ fn fact(line: &str, grade: Grade) -> Fact {
             kind: FileKind::Directory,
             links: 1,
             open: false,
+            excluded: false,
         },
         runs: Vec::new(),
         variables: Vec::new(),
