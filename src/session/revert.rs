@@ -468,6 +468,7 @@ impl From {
             base_revision: present.revision,
             create: present.missing,
             delete: false,
+            strict: true,
             shape: None,
             closed_files: self.closed_files,
             deadline: DEADLINE,
