@@ -185,6 +185,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
             true if rejected(&at) => Part::Rejected,
             true => Part::Wanted,
             false if rejected(&at) => Part::Reverted,
+            false if edit.formatter => Part::Formatter,
             false if edit.turn.is_none() && !edit.amends => Part::Inverse,
             false => Part::Other,
         }
