@@ -246,6 +246,10 @@ pub struct LoggedHunk {
     pub lead: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trail: String,
+    /// Which of the lines that it changed, as ranges of numbers from 0, were nowhere in the text
+    /// after the edit: if one is in a later text, something brought it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vanished: Vec<(usize, usize)>,
 }
 
 /// A compacted conversation. This record alone says how the conversation continues, so that if it

@@ -132,6 +132,49 @@ pub fn fine_difference(text: &str, new: &str) -> Vec<Hunk> {
     fine
 }
 
+/// Hunks between the words of a text that a formatter made `new`, `None` if the words differ. A line
+/// diff would take lines that it indents for moved ones, and undoing a part of it would double them.
+pub fn between_words(text: &str, new: &str) -> Option<Vec<Hunk>> {
+    /// With more hunks, those on neighbouring lines are one.
+    const SINGLY: usize = 256;
+    const NEAR: usize = 120;
+    let word = |(_, c): &(usize, char)| c.is_alphanumeric() || *c == '_';
+    let mut there = new.char_indices().filter(word);
+    let (mut old_end, mut new_end) = (0, 0);
+    let mut hunks: Vec<Hunk> = Vec::new();
+    let mut gap = |(old, new_gap): (Range<usize>, Range<usize>)| {
+        hunks.extend(trim(
+            text,
+            Hunk {
+                start: old.start,
+                end: old.end,
+                text: new[new_gap].to_owned(),
+            },
+        ));
+    };
+    for (at, c) in text.char_indices().filter(word) {
+        let (to, _) = there.next().filter(|(_, other)| *other == c)?;
+        gap((old_end..at, new_end..to));
+        (old_end, new_end) = (at + c.len_utf8(), to + c.len_utf8());
+    }
+    if there.next().is_some() {
+        return None;
+    }
+    gap((old_end..text.len(), new_end..new.len()));
+    if hunks.len() > SINGLY {
+        hunks.dedup_by(|next, hunk| {
+            let near = next.start - hunk.end <= NEAR;
+            if near {
+                hunk.text.push_str(&text[hunk.end..next.start]);
+                hunk.text.push_str(&next.text);
+                hunk.end = next.end;
+            }
+            near
+        });
+    }
+    Some(hunks)
+}
+
 /// Minimal hunks by character. For short texts.
 pub fn by_characters(text: &str, new: &str) -> Vec<Hunk> {
     let old: Vec<char> = text.chars().collect();

@@ -1,6 +1,8 @@
 //! What is left of logged edits in the current text, as places to review or to revert. Edits on one
 //! line are one place, and what others changed elsewhere belongs to none. Pure.
 
+mod back;
+
 use std::ops::Range;
 
 use ropey::Rope;
@@ -67,7 +69,8 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let mut spans = Spans::default();
     let mut gone: Vec<HunkAt> = Vec::new();
     let mut undone: Vec<HunkAt> = Vec::new();
-    let untouched = backward(&mut text, edits, &mut undone, |text, hunk, at, found| {
+    let untouched = backward(&mut text, edits, &mut undone, |text, hunk, at, exactly| {
+        let found = exactly.or_else(|| find(text, hunk, |range| spans.guessed(range)));
         let place = match found {
             Some(start) => Some((start..start + hunk.new.len(), hunk.old.clone(), false)),
             None => between(text, hunk)
@@ -87,8 +90,11 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let places = spans.places(present, &text).into_iter();
     let (even, mut found): (Vec<_>, Vec<_>) =
         places.partition(|it| present[it.range.clone()] == *it.before);
-    for place in &mut found {
-        place.amended |= !untouched && is_back(present, place, edits);
+    if !untouched {
+        let back = back::brought_back(present, &found, edits);
+        for (place, back) in found.iter_mut().zip(back) {
+            place.amended |= back;
+        }
     }
     Places {
         found,
@@ -102,50 +108,14 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
 /// before some edit: then neither that one nor the later ones are searched in it.
 fn in_force(now: &str, edits: &[Logged]) -> usize {
     match edits.last() {
-        Some(last) if last.hash != now => edits.iter().rposition(|edit| edit.before == now),
+        Some(last) if last.hash != now => {
+            let undone = edits.iter().rposition(|edit| edit.before == now);
+            let after = || edits.iter().rposition(|edit| edit.hash == now);
+            undone.or_else(|| after().map(|at| at + 1))
+        }
         _ => None,
     }
     .unwrap_or(edits.len())
-}
-
-/// Whether the lines that one of its hunks removed stand beside the place again: undo, a reload or
-/// the user brought them back, and they would be there twice.
-fn is_back(present: &str, place: &Place, edits: &[Logged]) -> bool {
-    let now = &present[place.range.clone()];
-    let count = place.before.lines().count() + 1;
-    let above = present[..place.range.start]
-        .split_inclusive('\n')
-        .rev()
-        .take(count);
-    let below = present[place.range.end..].split_inclusive('\n').take(count);
-    let (above, below): (Vec<&str>, Vec<&str>) = (above.collect(), below.collect());
-    place.hunks.iter().any(|(edit, own)| {
-        let hunk = &edits[*edit].hunks[*own];
-        let removed = hunk.old.lines().map(str::trim);
-        let removed = removed.filter(|line| identifies(line, SHORTEST) && !now.contains(line));
-        let removed: Vec<&str> = removed.collect();
-        let count = |lines: &[&str], line: &str| {
-            let lines = lines.iter().filter(|it| is_grown(it.trim(), line));
-            lines.count()
-        };
-        // A copy that was there before proves nothing.
-        let new = |around: &[&str], beside: &[&str]| {
-            let next = &around[..around.len().min(1)];
-            let there = |line: &&str| count(beside, line) > count(next, line);
-            removed.iter().all(there) && removed.iter().any(|line| count(around, line) == 0)
-        };
-        let lead: Vec<&str> = hunk.lead.split_inclusive('\n').rev().collect();
-        let trail: Vec<&str> = hunk.trail.split_inclusive('\n').collect();
-        !removed.is_empty() && (new(&lead, &above) || new(&trail, &below))
-    })
-}
-
-/// Whether `text` is `line`, or a line made of it: the user may have typed into it, not more than
-/// there was.
-fn is_grown(text: &str, line: &str) -> bool {
-    let mut rest = text.chars();
-    let all = line.chars().all(|wanted| rest.any(|c| c == wanted));
-    text.contains(line) || (all && text.len() <= 2 * line.len())
 }
 
 /// A changed part of the text, without the edits that were visited.
@@ -169,6 +139,12 @@ impl Span {
 struct Spans(Vec<Span>);
 
 impl Spans {
+    /// Whether `range` has text that was put back in place of what others wrote.
+    fn guessed(&self, range: Range<usize>) -> bool {
+        let within = |it: &Span| it.start < range.end && it.end() > range.start;
+        self.0.iter().any(|it| it.amended && within(it))
+    }
+
     /// `range` was replaced by `length` bytes.
     fn add(&mut self, range: &Range<usize>, length: usize, hunk: HunkAt, amended: bool) {
         let touches = |span: &Span| span.start <= range.end && span.end() >= range.start;
@@ -238,8 +214,8 @@ impl Spans {
     }
 }
 
-/// Visits the hunks of `edits`, the last one first, each with the place where its text is as it was
-/// written. `each` reverts it in the text, in which the next one is searched. Those of edits that
+/// Visits the hunks of `edits`, the last one first, each with its place if the text is the one that
+/// its edit left. `each` reverts it in the text, in which the next one is searched. Those of edits that
 /// are not in force are `undone`. Whether the text is what these edits alone made.
 fn backward(
     text: &mut String,
@@ -249,9 +225,12 @@ fn backward(
 ) -> bool {
     let mut untouched = true;
     let mut left = edits;
+    // The text before the edit that was visited last, whatever others changed since.
+    let mut then: Option<&str> = None;
     loop {
         let now = sha256(text.as_bytes());
-        let (rest, not_there) = left.split_at(in_force(&now, left));
+        let count = in_force(then.unwrap_or(&now), left).min(in_force(&now, left));
+        let (rest, not_there) = left.split_at(count);
         for (at, edit) in not_there.iter().enumerate() {
             undone.extend((0..edit.hunks.len()).map(|own| (rest.len() + at, own)));
         }
@@ -262,12 +241,10 @@ fn backward(
         untouched &= exact;
         for (own, (hunk, start)) in placed(&edit.hunks).enumerate().rev() {
             let here = |at: usize| text.get(at..).is_some_and(|it| it.starts_with(&hunk.new));
-            let found = match exact && here(start) {
-                true => Some(start),
-                false => find(text, hunk),
-            };
-            each(text, hunk, (earlier.len(), own), found);
+            let exactly = (exact && here(start)).then_some(start);
+            each(text, hunk, (earlier.len(), own), exactly);
         }
+        then = Some(&edit.before);
         left = earlier;
     }
 }
@@ -290,41 +267,65 @@ fn placed(
 
 /// The one place where the hunk's text is as it was written: with all its surroundings, with the
 /// nearest lines, or with one side. Never the text alone: it may have occurred elsewhere before.
-fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
+/// `guessed`: whether what is there was put back for text of others, which proves nothing.
+fn find(text: &str, hunk: &LoggedHunk, guessed: impl Fn(Range<usize>) -> bool) -> Option<usize> {
     let (lead, trail) = (hunk.lead.as_str(), hunk.trail.as_str());
-    let around = [
-        (lead, trail),
-        (last_lines(lead), first_lines(trail)),
-        (lead, ""),
-        ("", trail),
-    ];
-    for (at, (lead, trail)) in around.into_iter().enumerate() {
-        let all = at == 0;
-        // Only all of its surroundings identify a deletion. Other text is identified by what is
-        // around it, because it may have occurred elsewhere before.
-        let identifies = match all {
-            true => identifies(&format!("{lead}{}{trail}", hunk.new), TELLING),
-            false => !hunk.new.is_empty() && identifies(&format!("{lead}{trail}"), AROUND),
-        };
-        if !identifies {
-            continue;
-        }
-        let wanted = format!("{lead}{}{trail}", hunk.new);
-        let fits = |start: &usize| {
-            let end = start + wanted.len();
-            // Empty surroundings mean the beginning or the end of the text.
-            !all || ((!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len()))
-        };
-        let places = text.match_indices(&wanted).map(|(start, _)| start);
-        let mut places = places.filter(fits).map(|start| start + lead.len());
+    let whole = format!("{lead}{}{trail}", hunk.new);
+    // Empty surroundings mean the beginning or the end of the text.
+    let fits = |start: &usize| {
+        let end = start + whole.len();
+        (!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len())
+    };
+    // Only all of its surroundings identify a deletion.
+    if identifies(&whole, TELLING) {
+        let mut places = occurrences(text, &whole).filter(fits);
         match (places.next(), places.next()) {
-            (Some(at), None) => return Some(at),
+            (Some(at), None) if !guessed(at..at + whole.len()) => return Some(at + lead.len()),
             // It occurs twice: less context would not help.
             (Some(_), Some(_)) => return None,
             _ => {}
         }
     }
-    None
+    if hunk.new.is_empty() {
+        return None;
+    }
+    let around = [
+        (last_lines(lead), first_lines(trail)),
+        (lead, ""),
+        ("", trail),
+    ];
+    let (mut found, mut telling) = (None, false);
+    for (lead, trail) in around {
+        // Other text is identified by what is around it, because it may have occurred elsewhere
+        // before.
+        if !identifies(&format!("{lead}{trail}"), AROUND) {
+            continue;
+        }
+        let wanted = format!("{lead}{}{trail}", hunk.new);
+        for at in occurrences(text, &wanted) {
+            let at = at + lead.len();
+            // What else is like it may be the place, and this one not.
+            if found.is_some_and(|other| other != at) {
+                return None;
+            }
+            found = Some(at);
+            let range = at - lead.len()..at - lead.len() + wanted.len();
+            telling = telling || (!guessed(range) && has_unique_line(text, &wanted));
+        }
+    }
+    found.filter(|_| telling)
+}
+
+fn occurrences(text: &str, wanted: &str) -> impl Iterator<Item = usize> {
+    text.match_indices(wanted).map(|(start, _)| start)
+}
+
+/// Whether one of the lines of a part of `text` is nowhere else in it. Where all are common, another
+/// place may be alike by chance, and the right one changed since.
+fn has_unique_line(text: &str, part: &str) -> bool {
+    let lines = part.lines().map(str::trim);
+    let mut telling = lines.filter(|line| identifies(line, SHORTEST));
+    telling.any(|line| occurrences(text, line).nth(1).is_none())
 }
 
 /// The place of a hunk whose written text was changed since: what is between its old surroundings,
@@ -414,8 +415,13 @@ pub fn logged(before: &Rope, after: &Rope, hunks: &[Hunk]) -> Vec<LoggedHunk> {
         line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
         lead: text_before(after, start),
         trail: text_after(before, hunk.end),
+        vanished: Vec::new(),
     });
-    hunks.collect()
+    let mut hunks: Vec<LoggedHunk> = hunks.collect();
+    if hunks.iter().any(|hunk| identifies(&hunk.old, SHORTEST)) {
+        back::note_vanished(&mut hunks, &String::from(after));
+    }
+    hunks
 }
 
 /// The text before byte `at`.

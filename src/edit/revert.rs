@@ -2,6 +2,8 @@
 //! edit left, else where the written text occurs once between its old surroundings. Later changes
 //! of others are never touched. Pure: only [`super::apply`] sends the result.
 
+use std::collections::HashSet;
+
 use super::places::{HunkAt, Logged, Place, Places, identifies_itself, places};
 use super::{Hunk, lines};
 use crate::conversation::entry::LoggedHunk;
@@ -19,6 +21,8 @@ pub enum Part {
     Reverted,
     /// It reverted another.
     Inverse,
+    /// A formatter's: it is reverted with a place, and is no reason for or against that.
+    Formatter,
 }
 
 impl Part {
@@ -95,6 +99,13 @@ fn revert_places(
                 .filter(|at| part(**at) == Part::Wanted),
         );
     }
+    let apart: Vec<&Place> = places.found.iter().filter(|it| parted(it, &part)).collect();
+    let halves = apart.iter().flat_map(|place| &place.hunks);
+    let before = |at: &HunkAt| matches!(part(*at), Part::Rejected | Part::Reverted);
+    let lone = |place: &Place| place.hunks.iter().any(before) && !inverted(place);
+    let unmatched = unmatched || places.found.iter().any(lone);
+    // Nor one half of an inverse without the other.
+    let torn: HashSet<usize> = halves.chain(&places.gone).map(|at| at.0).collect();
     let mut text = present.to_owned();
     let mut hunks = Vec::new();
     for place in places.found.iter().rev() {
@@ -102,10 +113,11 @@ fn revert_places(
         let stays = place.amended
             || place.hunks.iter().any(|at| match part(*at) {
                 Part::Other => true,
-                Part::Inverse => unmatched,
+                Part::Formatter => false,
+                Part::Inverse => unmatched || torn.contains(&at.0),
                 Part::Reverted => !inverse,
                 // What it deleted may be there by the inverse, which was not found.
-                Part::Rejected if !inverse && !written(*at) => true,
+                Part::Rejected if !inverse && (!apart.is_empty() || !written(*at)) => true,
                 Part::Wanted | Part::Rejected => stuck.contains(at),
             });
         let mut of_place = place.hunks.iter().filter(wanted).peekable();
@@ -126,6 +138,27 @@ fn revert_places(
         conflicts: Vec::new(),
     };
     (reverted, left)
+}
+
+/// Whether a place has an inverse without what it reverted. Then that must not be reverted in another
+/// place: it would be reverted twice.
+fn parted(place: &Place, part: impl Fn(HunkAt) -> Part) -> bool {
+    let mut reverted = 0usize;
+    let mut last = None;
+    for at in &place.hunks {
+        match part(*at) {
+            Part::Rejected | Part::Reverted => reverted += 1,
+            Part::Inverse if last != Some(at.0) => {
+                last = Some(at.0);
+                match reverted.checked_sub(1) {
+                    Some(left) => reverted = left,
+                    None => return true,
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 fn conflict_message(hunk: &LoggedHunk) -> String {

@@ -128,48 +128,66 @@ fn line(script: &mut Bytes, made: &mut u32) -> String {
     }
 }
 
-/// Edits a text by turns as an agent and a user, and rejects some of the agent's hunks in between.
-/// Places do not overlap and give the text before; what is rejected leaves the user's characters
-/// and doubles none.
+/// One logged edit.
+struct Made {
+    logged: Logged,
+    part: Part,
+    /// The edits that it reverts.
+    undoes: Vec<usize>,
+}
+
+/// A text, its earlier texts, and what the log has of it.
+#[derive(Default)]
+struct Review {
+    text: String,
+    /// The texts before each change, for the editor's undo.
+    earlier: Vec<String>,
+    /// The characters of the first text, in its order.
+    first: Vec<char>,
+    edits: Vec<Made>,
+    rejected: BTreeSet<HunkAt>,
+}
+
+/// Edits a text by turns as an agent, a user who types, undoes and formats, and rejects some of the
+/// agent's hunks in between. Places do not overlap and give the text before; what is rejected
+/// leaves all characters but the agent's, doubles none, and moves none.
 ///
 /// # Panics
-/// When a text is lost or doubled, or places contradict the text.
+/// When a text is lost, doubled or moved, or places contradict the text.
 pub fn fuzz_review(data: &[u8]) {
     let mut script = Bytes::new(data);
     let (mut made, mut typed) = (0, 0);
-    let mut text: String = (0..3 + script.below(8))
+    let text: String = (0..3 + script.below(8))
         .map(|_| line(&mut script, &mut made))
         .collect();
-    let mut edits: Vec<(Logged, Part)> = Vec::new();
-    let mut rejected: BTreeSet<HunkAt> = BTreeSet::new();
-    while !script.over() && edits.len() < 12 {
-        match script.below(3) {
-            0 => {
-                let all: Vec<&str> = text.split_inclusive('\n').collect();
-                let first = script.below(all.len() + 1);
-                let last = (first + script.below(4)).min(all.len());
-                // The agent does not remove what the user wrote.
-                if all[first..last].concat().contains(is_user) {
-                    continue;
-                }
-                let lines = script.below(4);
-                let new: String = (0..lines).map(|_| line(&mut script, &mut made)).collect();
-                let result = [&*all[..first].concat(), &new, &*all[last..].concat()].concat();
-                let hunks = lines::difference(&text, &result);
-                edits.push((logged(&text, &result, &hunks), Part::Other));
-                text = result;
-            }
-            1 => {
+    let mut review = Review {
+        first: text.chars().filter(|c| is_own(*c)).collect(),
+        text,
+        ..Review::default()
+    };
+    while !script.over() && review.edits.len() < 12 {
+        match script.below(12) {
+            0..4 => review.agent_edits(&mut script, &mut made),
+            4..7 => {
+                let text = &review.text;
                 let places: Vec<usize> = (0..=text.len())
                     .filter(|at| text.is_char_boundary(*at))
                     .collect();
                 let at = places[script.below(places.len())];
+                let mut text = text.clone();
                 text.insert(at, char::from_u32(USERS + typed).unwrap_or('\u{ac00}'));
                 typed += 1;
+                review.becomes(text);
             }
-            _ => reject(&mut script, &mut text, &mut edits, &mut rejected),
+            7 => {
+                if let Some(text) = review.earlier.pop() {
+                    review.text = text;
+                }
+            }
+            8 => review.formatted(),
+            _ => review.reject(&mut script),
         }
-        check(&text, &edits);
+        review.check();
     }
 }
 
@@ -181,63 +199,144 @@ fn logged(before: &str, after: &str, hunks: &[Hunk]) -> Logged {
     }
 }
 
-/// Rejects a random part of the agent's hunks.
-fn reject(
-    script: &mut Bytes,
-    text: &mut String,
-    edits: &mut Vec<(Logged, Part)>,
-    rejected: &mut BTreeSet<HunkAt>,
-) {
-    let plain: Vec<Logged> = edits.iter().map(|(edit, _)| edit.clone()).collect();
-    let mut wanted = BTreeSet::new();
-    for (at, (edit, of)) in edits.iter().enumerate() {
-        let own = (0..edit.hunks.len()).map(|own| (at, own));
-        wanted.extend(own.filter(|_| *of == Part::Other && script.below(2) == 1));
+impl Review {
+    fn becomes(&mut self, text: String) {
+        self.earlier.push(std::mem::replace(&mut self.text, text));
     }
-    let part = |at: HunkAt| match (wanted.contains(&at), rejected.contains(&at)) {
-        (true, true) => Part::Rejected,
-        (true, false) => Part::Wanted,
-        (false, _) => edits[at.0].1,
-    };
-    let reverted = revert_edits(text, &plain, &[], part);
-    let users = |text: &str| text.chars().filter(|c| is_user(*c)).collect::<String>();
-    assert_eq!(users(&reverted.text), users(text), "what the user typed");
-    let mut patched = text.clone();
-    for hunk in reverted.hunks.iter().rev() {
-        patched.replace_range(hunk.start..hunk.end, &hunk.text);
-    }
-    assert_eq!(patched, reverted.text, "the hunks and the text");
-    if wanted.is_empty() {
-        assert_eq!(*text, reverted.text, "nothing was to be reverted");
-    }
-    if reverted.conflicts.is_empty() {
-        rejected.extend(wanted);
-    }
-    if !reverted.hunks.is_empty() {
-        edits.push((logged(text, &reverted.text, &reverted.hunks), Part::Inverse));
-        *text = reverted.text;
-    }
-}
 
-fn check(text: &str, edits: &[(Logged, Part)]) {
-    let mut seen = BTreeSet::new();
-    let own = text.chars().filter(|c| is_own(*c));
-    for c in own {
-        assert!(seen.insert(c), "{c} is doubled in {text:?}");
+    fn agent_edits(&mut self, script: &mut Bytes, made: &mut u32) {
+        let all: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let first = script.below(all.len() + 1);
+        let last = (first + script.below(4)).min(all.len());
+        // The agent does not remove what the user wrote.
+        if all[first..last].concat().contains(is_user) {
+            return;
+        }
+        let lines = script.below(4);
+        let new: String = (0..lines).map(|_| line(script, made)).collect();
+        let result = [&*all[..first].concat(), &new, &*all[last..].concat()].concat();
+        let hunks = lines::difference(&self.text, &result);
+        self.edits.push(Made {
+            logged: logged(&self.text, &result, &hunks),
+            part: Part::Other,
+            undoes: Vec::new(),
+        });
+        self.becomes(result);
     }
-    let edits: Vec<Logged> = edits.iter().map(|(edit, _)| edit.clone()).collect();
-    let places = places(text, &edits);
-    let mut known: BTreeSet<HunkAt> = places.gone.iter().copied().collect();
-    assert_eq!(known.len(), places.gone.len(), "a hunk is gone twice");
-    let mut before = text.to_owned();
-    let mut end = text.len() + 1;
-    for place in places.found.iter().rev() {
-        assert!(place.range.end < end, "places touch: {:?}", places.found);
-        end = place.range.start;
-        before.replace_range(place.range.clone(), &place.before);
-        for at in &place.hunks {
-            assert!(known.insert(*at), "a hunk is in two places");
+
+    /// A formatter indents what the agent changed, as the session logs it.
+    fn formatted(&mut self) {
+        let lines = self.text.split_inclusive('\n');
+        let indented: String = lines
+            .flat_map(|line| match line.starts_with([' ', '\n']) {
+                true => ["", line],
+                false => [" ", line],
+            })
+            .collect();
+        let own = self.edits.iter().rfind(|it| !it.logged.before.is_empty());
+        let now = sha256(indented.as_bytes());
+        if indented != self.text && own.is_some_and(|it| it.logged.hash != now) {
+            let hunks = lines::between_words(&self.text, &indented).unwrap_or_default();
+            let mut logged = logged(&self.text, &indented, &hunks);
+            logged.before.clear();
+            self.edits.push(Made {
+                logged,
+                part: Part::Formatter,
+                undoes: Vec::new(),
+            });
+        }
+        self.becomes(indented);
+    }
+
+    /// The number of the first edit that a revert of `wanted` needs.
+    fn since(&self, wanted: &BTreeSet<HunkAt>) -> usize {
+        let mut first = wanted.first().map_or(0, |at| at.0);
+        loop {
+            let undone = self.edits[first..].iter().flat_map(|it| &it.undoes);
+            match undone.min().filter(|at| **at < first) {
+                Some(at) => first = *at,
+                None => return first,
+            }
         }
     }
-    assert_eq!(before, places.before, "the text without the edits");
+
+    /// Rejects a random part of the agent's hunks.
+    fn reject(&mut self, script: &mut Bytes) {
+        let mut wanted = BTreeSet::new();
+        for (at, edit) in self.edits.iter().enumerate() {
+            let own = (0..edit.logged.hunks.len()).map(|own| (at, own));
+            wanted.extend(own.filter(|_| edit.part == Part::Other && script.below(2) == 1));
+        }
+        let first = self.since(&wanted);
+        let plain: Vec<Logged> = self.edits[first..]
+            .iter()
+            .map(|it| it.logged.clone())
+            .collect();
+        let part = |(edit, own): HunkAt| {
+            let at = (edit + first, own);
+            match (wanted.contains(&at), self.rejected.contains(&at)) {
+                (true, true) => Part::Rejected,
+                (true, false) => Part::Wanted,
+                (false, true) => Part::Reverted,
+                (false, false) => self.edits[at.0].part,
+            }
+        };
+        let reverted = revert_edits(&self.text, &plain, &[], part);
+        let mut patched = self.text.clone();
+        for hunk in reverted.hunks.iter().rev() {
+            patched.replace_range(hunk.start..hunk.end, &hunk.text);
+        }
+        assert_eq!(patched, reverted.text, "the hunks and the text");
+        if wanted.is_empty() {
+            assert_eq!(self.text, reverted.text, "nothing was to be reverted");
+        }
+        // A rejected change that undo brought back is a part of the place that shows it.
+        let written: String = wanted
+            .union(&self.rejected)
+            .map(|at| &*self.edits[at.0].logged.hunks[at.1].new)
+            .collect();
+        let lost = |c: &char| is_own(*c) && !reverted.text.contains(*c) && !written.contains(*c);
+        let lost: String = self.text.chars().filter(lost).collect();
+        assert_eq!(lost, "", "lost in {:?} of {:?}", reverted.text, self.text);
+        if reverted.hunks.is_empty() {
+            return;
+        }
+        let hunks = reverted.reverted.iter();
+        let hunks: BTreeSet<HunkAt> = hunks.map(|at| (at.0 + first, at.1)).collect();
+        self.edits.push(Made {
+            logged: logged(&self.text, &reverted.text, &reverted.hunks),
+            part: Part::Inverse,
+            undoes: hunks.iter().map(|at| at.0).collect(),
+        });
+        self.rejected.extend(hunks);
+        self.becomes(reverted.text);
+    }
+
+    fn check(&self) {
+        let text = &self.text;
+        let mut seen = BTreeSet::new();
+        for c in text.chars().filter(|c| is_own(*c)) {
+            assert!(seen.insert(c), "{c} is doubled in {text:?}");
+        }
+        let known = |c: &char| self.first.contains(c);
+        let here: Vec<char> = text.chars().filter(known).collect();
+        let there = self.first.iter().copied();
+        let there: Vec<char> = there.filter(|c| seen.contains(c)).collect();
+        assert_eq!(here, there, "the order of the first text in {text:?}");
+        let edits: Vec<Logged> = self.edits.iter().map(|it| it.logged.clone()).collect();
+        let places = places(text, &edits);
+        let mut known: BTreeSet<HunkAt> = places.gone.iter().copied().collect();
+        assert_eq!(known.len(), places.gone.len(), "a hunk is gone twice");
+        let mut before = text.to_owned();
+        let mut end = text.len() + 1;
+        for place in places.found.iter().rev() {
+            assert!(place.range.end < end, "places touch: {:?}", places.found);
+            end = place.range.start;
+            before.replace_range(place.range.clone(), &place.before);
+            for at in &place.hunks {
+                assert!(known.insert(*at), "a hunk is in two places");
+            }
+        }
+        assert_eq!(before, places.before, "the text without the edits");
+    }
 }

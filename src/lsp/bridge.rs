@@ -194,6 +194,7 @@ impl Bridge {
             base_revision: Some(Revision(ask.revision)),
             create: false,
             delete: false,
+            strict: false,
             shape: None,
             closed_files: crate::config::ClosedFiles::default(),
             deadline: DEADLINE,

@@ -185,6 +185,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
             true if rejected(&at) => Part::Rejected,
             true => Part::Wanted,
             false if rejected(&at) => Part::Reverted,
+            false if edit.formatter => Part::Formatter,
             false if edit.turn.is_none() && !edit.amends => Part::Inverse,
             false => Part::Other,
         }
@@ -468,6 +469,7 @@ impl From {
             base_revision: present.revision,
             create: present.missing,
             delete: false,
+            strict: true,
             shape: None,
             closed_files: self.closed_files,
             deadline: DEADLINE,

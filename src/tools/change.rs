@@ -287,6 +287,7 @@ impl Change {
             base_revision: self.base_revision,
             create: self.create,
             delete: self.delete,
+            strict: false,
             shape: self.shape,
             closed_files: cx.config.edits.closed_files,
             deadline: DEADLINE,

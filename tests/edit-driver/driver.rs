@@ -132,6 +132,7 @@ impl Scene {
             base_revision: self.document().map(|document| document.revision),
             create: false,
             delete: false,
+            strict: false,
             shape: None,
             closed_files: ClosedFiles::Editor,
             deadline: DEADLINE,

@@ -416,3 +416,20 @@ fn nothing_is_lost_doubled_or_moved_while_agent_user_and_review_change_a_text_i1
         );
     }
 }
+
+/// A formatter at a save, two replacements, rejections that overlap an undo: the undo brings back
+/// lines that the rejection is about to write, and the formatter had moved none of them.
+#[test]
+fn nothing_is_doubled_when_rejections_meet_an_undo_after_a_formatter_i4() {
+    let same = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(300)
+    };
+    let mut runner = TestRunner::new_with_rng(config, same);
+    let played = runner.run(&generate::formatted_and_undone(), |case| {
+        check(&case);
+        Ok(())
+    });
+    played.expect("the property holds");
+}

@@ -33,6 +33,9 @@ pub struct EditJob {
     pub create: bool,
     /// The edit empties the file, which [`super::together`] then deletes.
     pub delete: bool,
+    /// Of a review: a change that touches a hunk, also at its edge, is a conflict, because undo may
+    /// have brought back what the hunk inserts, or what it followed.
+    pub strict: bool,
     /// Of a file that is created or deleted, if an editor would not create it like that.
     pub shape: Option<FileShape>,
     /// The setting `edits.closedFiles`.

@@ -10,7 +10,7 @@ use super::finish::{finish, shown};
 use super::flight::End;
 use super::job::{EditJob, Outcome};
 use super::judge::{Verdict, judge};
-use super::place::rebased_hunks;
+use super::place::{rebased_hunks, untouched_hunks};
 use super::sent_edit::Sent;
 use super::{disk, wait};
 use crate::edit::lanes::Lane;
@@ -148,8 +148,12 @@ pub(super) fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
         Some(revision) => job.workspace.changes_since(&job.located.uri, revision),
         None => since_base_was_opened(job, &document),
     };
-    let (hunks, rebased) = rebased_hunks(&job.plan, &document.rope, changes.as_deref())
-        .map_err(|conflict| job.conflict(conflict, document.rope.clone()))?;
+    let placed = match job.strict {
+        true => untouched_hunks(&job.plan, &document.rope, changes.as_deref()),
+        false => rebased_hunks(&job.plan, &document.rope, changes.as_deref()),
+    };
+    let (hunks, rebased) =
+        placed.map_err(|conflict| job.conflict(conflict, document.rope.clone()))?;
     Ok(Placed {
         sent: Sent::new(document.rope.clone(), Some(document.revision), hunks),
         document,

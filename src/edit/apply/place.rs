@@ -1,8 +1,10 @@
 //! Where a plan's hunks are in a text that has changed since. Pure.
 
+use std::collections::HashMap;
+
 use ropey::Rope;
 
-use crate::edit::rebase::{Conflict, rebase_words};
+use crate::edit::rebase::{Conflict, rebase, rebase_words};
 use crate::edit::{Hunk, Plan, line_ends};
 use crate::workspace::{Author, Change};
 
@@ -27,6 +29,47 @@ pub(super) fn rebased_hunks(
         }
     }
     Ok((hunks, true))
+}
+
+/// [`rebased_hunks`] of a review: it is a conflict, too, if a change touches a hunk or if a line that
+/// a hunk inserts is in the text more often than when it was planned.
+pub(super) fn untouched_hunks(
+    plan: &Plan,
+    now: &Rope,
+    changes: Option<&[Change]>,
+) -> Result<(Vec<Hunk>, bool), Conflict> {
+    let (hunks, moved) = rebased_hunks(plan, now, changes)?;
+    let mut here = plan.hunks.clone();
+    for change in changes.unwrap_or_default().iter().filter(|_| moved) {
+        let end = change.start + change.removed.len();
+        let touches = |hunk: &Hunk| change.start <= hunk.end && end >= hunk.start;
+        if let Some(hunk) = here.iter().position(touches) {
+            let by = change.author.clone();
+            return Err(Conflict::Overlap { hunk, by });
+        }
+        here = rebase(&here, std::slice::from_ref(change))?;
+    }
+    if !moved {
+        return Ok((hunks, moved));
+    }
+    let (then, there) = (String::from(&plan.base), String::from(now));
+    let (then, there) = (telling_lines(&then), telling_lines(&there));
+    let is_back = |line: &str| there.get(line) > then.get(line);
+    let is_back = |hunk: &Hunk| hunk.text.lines().map(str::trim).any(is_back);
+    let by = Author::User;
+    match hunks.iter().position(is_back) {
+        Some(hunk) => Err(Conflict::Overlap { hunk, by }),
+        None => Ok((hunks, moved)),
+    }
+}
+
+/// How often the lines of a text occur, but for the shortest.
+fn telling_lines(text: &str) -> HashMap<&str, usize> {
+    let mut lines = HashMap::new();
+    for line in text.lines().map(str::trim).filter(|line| line.len() > 2) {
+        *lines.entry(line).or_default() += 1;
+    }
+    lines
 }
 
 /// Whether `offset` is inside a character or a CRLF, where a user's change can move a hunk's edge.

@@ -122,3 +122,22 @@ proptest! {
         }
     }
 }
+
+/// A line diff takes lines that are indented for others that moved.
+#[test]
+fn a_formatters_hunks_are_between_the_words() {
+    let before = "0,\none\nreturn;\n 0,\n }\n";
+    let after = " 0,\n one\n return;\n 0,\n }\n";
+    let hunks = between_words(before, after).unwrap();
+    assert!(hunks.iter().all(|it| it.start == it.end && it.text == " "));
+    assert_eq!(hunks.len(), 3);
+    assert_eq!(between_words("a b", "a c"), None);
+    assert_eq!(between_words("a b", "a b c"), None);
+    let many = "x\n".repeat(400);
+    let indented = many.replace('x', " x");
+    let hunks = between_words(&many, &indented).unwrap();
+    assert_eq!(hunks.len(), 1);
+    let mut text = many;
+    text.replace_range(hunks[0].start..hunks[0].end, &hunks[0].text);
+    assert_eq!(text, indented);
+}

@@ -120,6 +120,65 @@ fn deleted_lines_that_are_back_between_equal_lines_are_amended() {
     assert_eq!(shown(&typed, &edits), [row("alike();\n", "", false)]);
 }
 
+/// Undo and typing brought the line back far from where the place is found by its surroundings: only
+/// the log knows that it stood nowhere after the edit.
+#[test]
+fn a_removed_line_that_is_back_elsewhere_is_amended() {
+    let base = format!("import one\n\n{CODE}");
+    let without = CODE.replace("second", "zweite");
+    let edits = turn(&[&base, &without]);
+    let back = |text: &str| {
+        shown(text, &edits)
+            .iter()
+            .map(|it| it.2)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(back(&format!("{without}// mine\n")), [false, false]);
+    let far = format!("{without}// mine\nimport one\n");
+    assert_eq!(back(&far), [true, false]);
+    assert_eq!(
+        back(&far.replace("import one", "  import the one")),
+        [true, false]
+    );
+}
+
+/// The agent moved a line in two edits: that it stands elsewhere is its own doing.
+#[test]
+fn a_removed_line_that_a_later_edit_wrote_elsewhere_is_not_amended() {
+    let base = format!("import one\n\n{CODE}");
+    let moved = format!("{CODE}import one\n");
+    let edits = turn(&[&base, CODE, &moved]);
+    let typed = moved.replace("fn two", "fn my_two");
+    let rows = [
+        row("import one\n\n", "", false),
+        row("", "import one\n", false),
+    ];
+    assert_eq!(shown(&typed, &edits), rows);
+}
+
+#[test]
+fn the_log_names_the_removed_lines_that_are_nowhere_else() {
+    let vanished = |before: &str, after: &str| {
+        let hunks = edit(before, after).hunks.into_iter();
+        hunks.map(|it| it.vanished).collect::<Vec<_>>()
+    };
+    let before = "first();\n}\nsecond();\nthird();\nfourth();\nlast();\n";
+    assert_eq!(vanished(before, "last();\n"), [[(0, 1), (2, 5)]]);
+    assert_eq!(
+        vanished(before, "last();\nsecond();\n"),
+        [vec![(0, 1), (3, 5)], vec![]]
+    );
+    // Lines of which only a part changed.
+    assert_eq!(
+        vanished(before, &before.replace("ir", "")),
+        [[(0, 1)], [(0, 1)]]
+    );
+    assert_eq!(
+        vanished(CODE, &format!("{CODE}fn four() {{}}\n")),
+        [vec![]; 1]
+    );
+}
+
 /// A reload between two edits: what the first one deleted is back, and is not inserted again.
 #[test]
 fn an_edit_that_was_undone_before_the_next_one_is_gone() {

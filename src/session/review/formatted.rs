@@ -20,7 +20,8 @@ pub async fn record(from: &From, formatted: &Formatted) {
         String::from(&formatted.before),
         String::from(&formatted.after),
     );
-    let hunks = lines::difference(&before, &after);
+    let hunks = lines::between_words(&before, &after);
+    let hunks = hunks.unwrap_or_else(|| lines::difference(&before, &after));
     from.log.record(Entry::Formatted {
         hunks: places::logged(&formatted.before, &formatted.after, &hunks),
         hash,

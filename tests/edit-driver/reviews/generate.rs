@@ -135,3 +135,21 @@ pub fn cases() -> impl Strategy<Value = Case> {
             reviewer,
         })
 }
+
+/// Cases of one shape: an editor that reports late, a formatter, and an undo between two rejections.
+pub fn formatted_and_undone() -> impl Strategy<Value = Case> {
+    let act = |lines, new| any::<usize>().prop_map(move |place| Act { place, lines, new });
+    let agent = (act(1, 0), act(2, 2), act(2, 0));
+    let reviewer = (act(1, 0), act(1, 0), act(1, 0));
+    (base(), agent, reviewer).prop_map(|(base, agent, reviewer)| Case {
+        habits: Habits::NEOVIM,
+        base,
+        agent: vec![(6, agent.0), (0, agent.1), (0, agent.2)],
+        user: vec![(0, Deed::SavesFormatted), (802, Deed::Undoes)],
+        reviewer: vec![
+            (181, reviewer.0, Decision::Reject),
+            (119, reviewer.1, Decision::Amend),
+            (172, reviewer.2, Decision::Reject),
+        ],
+    })
+}

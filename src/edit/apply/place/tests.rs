@@ -83,3 +83,40 @@ fn without_a_record_only_the_same_text_will_do() {
     let other = rebased_hunks(&plan, &Rope::from_str("b old"), None);
     assert_eq!(other.err(), Some(Conflict::Forgotten));
 }
+
+/// A revert's own lines can be back by undo, wherever that put them.
+#[test]
+fn a_review_meets_no_change_that_touches_it_or_brings_its_lines_back() {
+    let base = Rope::from_str("one\ntwo\nthree\nfour\n");
+    let hunk = Hunk {
+        start: 8,
+        end: 8,
+        text: "gone line\n".to_owned(),
+    };
+    let plan = Plan {
+        base: base.clone(),
+        named: Vec::new(),
+        hunks: vec![hunk],
+        strategy: crate::edit::matching::Strategy::Exact,
+    };
+    let found = |start: usize, inserted: &str| {
+        let mut now = base.clone();
+        now.insert(start, inserted);
+        let change = Change {
+            revision: Revision(2),
+            start,
+            removed: String::new(),
+            inserted: inserted.to_owned(),
+            author: Author::User,
+            continues: false,
+        };
+        untouched_hunks(&plan, &now, Some(&[change])).map(|(hunks, _)| hunks[0].start)
+    };
+    let conflict = Err(Conflict::Overlap {
+        hunk: 0,
+        by: Author::User,
+    });
+    assert_eq!(found(0, "typed\n"), Ok(14));
+    assert_eq!(found(8, "typed\n"), conflict);
+    assert_eq!(found(19, "  gone line\n"), conflict);
+}

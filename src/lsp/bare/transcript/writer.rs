@@ -253,6 +253,7 @@ impl Writer {
             base_revision: Some(document.revision),
             create: false,
             delete: false,
+            strict: false,
             shape: None,
             closed_files: ClosedFiles::Disk,
             deadline: DEADLINE,
