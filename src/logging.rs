@@ -5,23 +5,26 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
 
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _, fmt};
+use tracing_subscriber::{Layer as _, fmt};
 
 use crate::env::{Env, private};
+
+#[cfg(test)]
+mod tests;
 
 /// At startup a log larger than this is moved aside.
 const ROTATE: u64 = 5 * 1024 * 1024;
 
 /// rmcp's log lines quote MCP servers, which may send anything.
-const SILENT: &str = "rmcp=off";
+const SILENT: &str = "rmcp";
 
 /// Starts logging. If the log cannot be written, Interline starts without it.
 pub fn start(env: &Env, quiet: bool) {
-    let directives = env.var("INTERLINE_LOG").unwrap_or("info");
-    let filter = EnvFilter::try_new(format!("{directives},{SILENT}"))
-        .unwrap_or_else(|_| EnvFilter::new(format!("info,{SILENT}")));
+    let filter = filter(env.var("INTERLINE_LOG").unwrap_or_default());
     let (file, refused) = match open(&env.log_path()) {
         Ok(file) => (Some(file), None),
         Err(error) => (None, Some(error)),
@@ -32,12 +35,16 @@ pub fn start(env: &Env, quiet: bool) {
             .with_writer(Mutex::new(file))
             .with_filter(filter)
     });
-    let level = if quiet { "error" } else { "warn" };
+    let level = match quiet {
+        true => LevelFilter::ERROR,
+        false => LevelFilter::WARN,
+    };
+    let warnings = Targets::new().with_default(level);
     let stderr = fmt::layer()
         .with_ansi(false)
         .without_time()
         .with_writer(|| crate::terminal::Complaints)
-        .with_filter(EnvFilter::new(format!("{level},{SILENT}")));
+        .with_filter(warnings.with_target(SILENT, LevelFilter::OFF));
     // A second start in one process (tests) keeps the first subscriber.
     let _ = tracing_subscriber::registry()
         .with(file)
@@ -47,6 +54,20 @@ pub fn start(env: &Env, quiet: bool) {
         tracing::error!("cannot write the log file: {error}");
     }
     log_panics();
+}
+
+/// The filter of the log: levels and targets, without the spans and fields of `EnvFilter`, which
+/// would compile regular expressions at each start.
+fn filter(text: &str) -> Targets {
+    let parts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    let chosen = match parts.is_empty() {
+        true => None,
+        false => parts.join(",").parse::<Targets>().ok(),
+    };
+    chosen
+        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO))
+        .with_target(SILENT, LevelFilter::OFF)
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
