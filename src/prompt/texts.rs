@@ -8,11 +8,11 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use include_dir::{Dir, DirEntry, include_dir};
-
 use super::types::Trust;
+use crate::env::order;
 
-static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/prompts");
+/// The names below `prompts/` and the contents, sorted by name; written by `build.rs`.
+static BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/prompts.rs"));
 
 /// Largest override file, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
@@ -41,10 +41,12 @@ struct Text {
 impl Texts {
     /// Built-in texts with overrides from `<config>/prompts`.
     pub fn load(overrides: Option<&Path>) -> Self {
-        let mut texts = Vec::new();
-        built_in(&BUILT_IN, &mut texts);
-        // Faster than one by one: they are almost in order.
-        let mut files = Files::from_iter(texts);
+        let built_in = BUILT_IN.iter().map(|(name, body)| {
+            let body = Cow::Borrowed(trimmed(body));
+            (Cow::Borrowed(*name), Text { body, from: None })
+        });
+        // Faster than one by one, as they are in order.
+        let mut files = Files::from_iter(built_in);
         #[cfg(test)]
         tests::mutated(&mut files);
         let mut problems = Vec::new();
@@ -133,28 +135,6 @@ pub fn substitute(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-fn built_in(dir: &Dir<'static>, files: &mut Vec<(Cow<'static, str>, Text)>) {
-    for entry in dir.entries() {
-        match entry {
-            DirEntry::Dir(dir) => built_in(dir, files),
-            DirEntry::File(file) => {
-                let (Some(body), Some(name)) = (file.contents_utf8(), file.path().to_str()) else {
-                    continue;
-                };
-                let text = Text {
-                    body: Cow::Borrowed(trimmed(body)),
-                    from: None,
-                };
-                let name = match name.contains('\\') {
-                    true => Cow::Owned(name.replace('\\', "/")),
-                    false => Cow::Borrowed(name),
-                };
-                files.push((name, text));
-            }
-        }
-    }
-}
-
 fn trimmed(body: &str) -> &str {
     body.trim_end_matches(['\n', '\r'])
 }
@@ -172,7 +152,7 @@ fn overlay(folder: &Path, files: &mut Files, problems: &mut Vec<(String, String)
                 continue;
             }
         };
-        entries.sort_by_key(std::fs::DirEntry::file_name);
+        order::sort_by_key(&mut entries, std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
             let shown = path.display().to_string();

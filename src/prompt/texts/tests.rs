@@ -53,7 +53,7 @@ fn every_built_in_text_is_there_without_its_last_newline() {
 
 #[test]
 fn the_embedded_texts_are_those_of_the_folder() {
-    // `include_dir!` does not notice a new file by itself; a stale build must not pass.
+    // The build does not notice a new file by itself; a stale build must not pass.
     fn names(dir: &Path, prefix: &str, out: &mut Vec<String>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let entry = entry.unwrap();
