@@ -20,6 +20,9 @@ pub const MARK: &str = "INTERLINE_COMMAND";
 /// Time between SIGTERM and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(1);
 
+/// In this time no machine starts as many processes as there are numbers for them.
+const SHORT: Duration = Duration::from_millis(500);
+
 /// Adopted orphans of ended commands: reaped when they are zombies.
 static LEFT: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -68,6 +71,8 @@ pub struct Tree {
     main: i32,
     mark: String,
     started: u64,
+    /// `None`: it was started by another process.
+    since: Option<Instant>,
     done: bool,
     /// Counts the command for as long as its tree exists. `None`: not a command.
     running: Option<Starting>,
@@ -87,13 +92,15 @@ pub fn adopt_orphans() {
 }
 
 impl Tree {
-    /// The tree below `main`, a session leader with `mark` in its environment.
+    /// The tree below `main`, a session leader with `mark` in its environment, which was just
+    /// started.
     pub fn new(starting: Starting, main: u32, mark: String) -> Self {
         let main = i32::try_from(main).unwrap_or(0);
         Self {
             main,
             mark,
             started: start_time(main).unwrap_or(0),
+            since: Some(Instant::now()),
             done: false,
             running: Some(starting),
         }
@@ -102,7 +109,7 @@ impl Tree {
     /// The tree of a command that another process started. If the number `main` was reused or is
     /// unknown, the mark identifies the command.
     pub fn of_another(main: i32, started: u64, mark: String) -> Self {
-        let table = table(&mark, started);
+        let table = table(&mark, started, 0);
         let is_main = |it: &&Process| it.pid == main && it.started == started;
         let leads = |it: &&Process| it.marked && it.pid == it.session;
         let there = table.iter().any(|it| it.pid == main);
@@ -118,6 +125,7 @@ impl Tree {
             main,
             mark,
             started,
+            since: None,
             done: false,
             running: Some(Starting::new()),
         }
@@ -198,7 +206,17 @@ impl Tree {
     }
 
     fn table(&self) -> Vec<Process> {
-        table(&self.mark, self.started)
+        table(&self.mark, self.started, self.below())
+    }
+
+    /// All processes that the command started have higher numbers than this. The kernel assigns
+    /// numbers in ascending order until it begins again, so after a short command the hundreds of
+    /// older processes need not be read.
+    fn below(&self) -> i32 {
+        match self.since {
+            Some(since) if since.elapsed() < SHORT && last_number() >= self.main => self.main - 1,
+            _ => 0,
+        }
     }
 
     fn alive(&self) -> BTreeSet<i32> {
@@ -348,16 +366,26 @@ pub fn is_running(pid: i32) -> bool {
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// The process table. Empty without `/proc`. A command's processes are no older than the command
-/// itself, which started at `since`: the marks of others are not read.
-fn table(mark: &str, since: u64) -> Vec<Process> {
+/// The number of the process that was started last, in our namespace; 0 if unknown.
+fn last_number() -> i32 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let last = load.split_whitespace().last();
+    last.and_then(|it| it.parse().ok()).unwrap_or(0)
+}
+
+/// This process and those with numbers above `below`. Empty without `/proc`. A command's processes
+/// are no older than the command itself, which started at `since`: the marks of others are not
+/// read.
+fn table(mark: &str, since: u64, below: i32) -> Vec<Process> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid: i32| {
+        .filter(|pid: &i32| *pid > below || *pid == own)
+        .filter_map(|pid| {
             let mut process = stat(pid)?;
             process.marked = !process.zombie && process.started >= since && marked(pid, mark);
             Some(process)

@@ -17,6 +17,7 @@ fn selected(table: &[Process], adopt: bool) -> Vec<i32> {
         main: 50,
         mark: "m".to_owned(),
         started: 90,
+        since: None,
         done: true,
         running: Some(Starting { counted: false }),
     };
@@ -75,4 +76,31 @@ fn a_session_led_from_outside_the_container_is_zero() {
     let pid = i32::try_from(std::process::id()).unwrap();
     let own = current_process(&[process(1, 0, 1), process(pid, 1, 0)]);
     assert_eq!((own.pid, own.session), (pid, 0));
+}
+
+/// What it started has higher numbers, unless so much was started since that they may have begun
+/// again: then no process is left out.
+#[cfg(target_os = "linux")]
+#[test]
+fn of_a_short_command_only_later_processes_are_read() {
+    use std::time::Instant;
+
+    let last = super::last_number();
+    let below = |main: i32, since: Option<Instant>| {
+        let tree = Tree {
+            main,
+            mark: "m".to_owned(),
+            started: 0,
+            since,
+            done: true,
+            running: None,
+        };
+        tree.below()
+    };
+    let now = Instant::now();
+    assert_eq!(below(2, Some(now)), 1);
+    assert_eq!(below(2, None), 0);
+    assert_eq!(below(2, now.checked_sub(super::SHORT)), 0);
+    assert!(last > 0);
+    assert_eq!(below(i32::MAX, Some(now)), 0);
 }
