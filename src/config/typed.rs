@@ -5,8 +5,8 @@ use std::cell::RefCell;
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor,
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected,
+    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde_json::map::{IntoIter, Map};
 use serde_json::{Error, Value};
@@ -77,22 +77,9 @@ impl<'de> Deserializer<'de> for Tracked<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let track = self.track;
         match self.value {
-            Value::Array(items) => {
-                let length = items.len();
-                let mut items = Items {
-                    rest: items.into_iter(),
-                    next: 0,
-                    track,
-                };
-                let read = visitor.visit_seq(&mut items)?;
-                match items.rest.len() {
-                    0 => Ok(read),
-                    _ => Err(Error::invalid_length(length, &"fewer elements in array")),
-                }
-            }
-            Value::Object(fields) => visit_fields(fields, track, visitor),
+            Value::Array(items) => visit_items(items, self.track, visitor),
+            Value::Object(fields) => visit_fields(fields, self.track, visitor),
             single => single.deserialize_any(visitor),
         }
     }
@@ -145,9 +132,101 @@ impl<'de> Deserializer<'de> for Tracked<'_> {
         visitor.visit_unit()
     }
 
+    // What can only be of one kind is read as that kind: the readers of the others would be
+    // compiled for each of these types too.
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.value {
+            Value::Object(fields) => visit_fields(fields, self.track, visitor),
+            Value::Array(items) => visit_items(items, self.track, visitor),
+            other => Err(mismatch(&other, &visitor)),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.value {
+            Value::Object(fields) => visit_fields(fields, self.track, visitor),
+            other => Err(mismatch(&other, &visitor)),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.value {
+            Value::Array(items) => visit_items(items, self.track, visitor),
+            other => Err(mismatch(&other, &visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_bool(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_string(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_string(visitor)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_u64(visitor)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_u64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_f64(visitor)
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
+    }
+}
+
+/// The error for a value of another kind.
+fn mismatch(value: &Value, expected: &dyn Expected) -> Error {
+    let found = match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(bool) => Unexpected::Bool(*bool),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => Unexpected::Unsigned(number),
+            (None, Some(number)) => Unexpected::Signed(number),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    };
+    Error::invalid_type(found, expected)
+}
+
+fn visit_items<'de, V: Visitor<'de>>(
+    items: Vec<Value>,
+    track: &Track,
+    visitor: V,
+) -> Result<V::Value, Error> {
+    let length = items.len();
+    let mut items = Items {
+        rest: items.into_iter(),
+        next: 0,
+        track,
+    };
+    let read = visitor.visit_seq(&mut items)?;
+    match items.rest.len() {
+        0 => Ok(read),
+        _ => Err(Error::invalid_length(length, &"fewer elements in array")),
     }
 }
 
