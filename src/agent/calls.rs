@@ -147,7 +147,7 @@ struct Judged<'c> {
 }
 
 type Outcome = Result<ToolOutput, ToolError>;
-type Task = tokio::task::JoinHandle<Outcome>;
+type Task = tasks::Task<Outcome>;
 
 impl Running<'_> {
     /// How many of the next calls may be prepared together: two calls share no target if one of
@@ -528,7 +528,7 @@ fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Prepared, policy: Policy) -> 
     tasks::spawn(async move { prepared.run(&context).await })
 }
 
-fn joined(outcome: Result<Outcome, tokio::task::JoinError>) -> Outcome {
+fn joined(outcome: Result<Outcome, tasks::Lost>) -> Outcome {
     outcome.unwrap_or_else(|error| {
         tracing::error!("a tool panicked: {error}");
         Err(panicked())

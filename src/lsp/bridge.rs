@@ -12,13 +12,12 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use ropey::Rope;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::host::ClientHost;
 use crate::edit::apply::{DEADLINE, apply};
 use crate::edit::{EditJob, Outcome, plan};
-use crate::env::tasks;
+use crate::env::tasks::{self, Task};
 use crate::host::TextEdit;
 use crate::host::bridge::{
     Buffer, BufferOutcome, CLOSED, EDIT, EditBuffer, EditedBuffer, READ, ReadBuffer, permitted,
@@ -54,7 +53,7 @@ pub struct Bridge {
 struct Connection {
     peer: Peer,
     stream: UnixStream,
-    served: JoinHandle<i32>,
+    served: Task<i32>,
 }
 
 impl Bridge {

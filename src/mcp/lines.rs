@@ -55,7 +55,7 @@ pub struct Lines {
     incoming: mpsc::Receiver<ServerJsonRpcMessage>,
     /// Dropping it kills the process.
     server: Option<Server>,
-    tasks: Vec<tokio::task::JoinHandle<()>>,
+    tasks: Vec<tasks::Task<()>>,
 }
 
 impl Lines {

@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{Peer, RoleClient};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::Catalog;
@@ -18,7 +17,7 @@ use super::lines::SharedOutput;
 use super::login::Tokens;
 use super::settings::{Settings, Source, redacted_line};
 use crate::env::Env;
-use crate::env::tasks;
+use crate::env::tasks::{self, Task};
 
 /// Failures in a row after which it is not retried until the server is needed.
 const TRIES: u32 = 5;
@@ -93,7 +92,7 @@ struct State {
     unheard: Option<String>,
     /// The user knows of a failure since it last worked.
     reported: bool,
-    task: Option<JoinHandle<()>>,
+    task: Option<Task<()>>,
     /// Its challenge when it required a login.
     challenge: Option<String>,
     /// Ends the login in progress.
@@ -350,7 +349,7 @@ impl Server {
 }
 
 /// Since 2026-07-28 servers report changes only to subscribers.
-fn subscribe(live: Live, catalog: &Catalog) -> JoinHandle<()> {
+fn subscribe(live: Live, catalog: &Catalog) -> Task<()> {
     let modern = catalog.protocol == ProtocolVersion::V_2026_07_28.to_string();
     tasks::spawn(async move {
         if !modern {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::judge::{Verdict, judge};
 use super::opened_by_editor::{Evidence, Opened};
 use super::sent_edit::Sent;
 use crate::edit::unified_diff::{Unified, unified};
-use crate::env::tasks;
+use crate::env::tasks::{self, Task};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
 use crate::workspace::document::text_before;
 use crate::workspace::{Change, Document, Range, Revision, SyncState, Uri, Workspace, text};
@@ -71,7 +70,7 @@ pub(super) struct Flight {
     fence: Option<i32>,
     /// For a closed file: the requested edits, and the text that the editor opened.
     opened: Opened,
-    answer: JoinHandle<Answered>,
+    answer: Task<Answered>,
     answered: Option<Answered>,
     signals: watch::Receiver<u64>,
     /// The unclear text, and since when it has been the current one.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
 
 use super::choices::{self, Chosen};
 use super::messages::{self, Closing};
@@ -16,7 +15,7 @@ use super::transcript::unsaved;
 use super::{Severity, show};
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{Event, SessionId, ToolStatus, TurnId};
-use crate::env::tasks;
+use crate::env::tasks::{self, Task};
 use crate::rpc::Peer;
 use crate::workspace::Workspace;
 
@@ -56,7 +55,7 @@ struct Running {
     answer: String,
     /// Dropping it ends the progress.
     reports: Option<UnboundedSender<String>>,
-    progress: Option<JoinHandle<()>>,
+    progress: Option<Task<()>>,
 }
 
 impl Turns {
