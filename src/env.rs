@@ -15,6 +15,7 @@ use crate::secrets::looks_secret;
 pub use private::{private_folder, write_private};
 pub use redact::Secrets;
 
+pub mod order;
 pub mod private;
 pub mod redact;
 pub mod tasks;
@@ -56,9 +57,10 @@ pub struct Dirs {
 impl Env {
     /// The real environment. `INTERLINE_CONFIG` moves the config folder.
     pub fn from_process() -> Self {
-        let vars: BTreeMap<String, String> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
+        let vars = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let vars = order::map(vars);
         let home = dirs::home_dir().unwrap_or_else(|| PathBuf::from("/"));
         let config = vars
             .get("INTERLINE_CONFIG")

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::config::LanguageServer;
 use crate::env::Env;
+use crate::env::order;
 use crate::host::{EditorAnswer, EditorQuery, Host, QueryKind, QueryStatus};
 use crate::workspace::{Encoding, Located, Revision, Workspace, text};
 use server::Server;
@@ -257,15 +258,14 @@ impl Languages {
 fn bases(workspace: &Workspace) -> BTreeMap<String, Base> {
     let documents = workspace.documents().into_iter();
     let open = documents.filter(|document| document.opened);
-    open.map(|document| {
+    order::map(open.map(|document| {
         let base = Base {
             version: document.version,
             rope: document.rope,
             revision: Some(document.revision),
         };
         (document.key, base)
-    })
-    .collect()
+    }))
 }
 
 #[cfg(test)]

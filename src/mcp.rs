@@ -33,6 +33,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::env::Env;
+use crate::env::order;
 use crate::knowledge::control_files;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
@@ -177,8 +178,9 @@ impl Servers {
                 None => Server::new(settings, self.env.clone(), self.roots()),
             });
         }
-        view.servers
-            .sort_by(|a, b| a.settings.name.cmp(&b.settings.name));
+        order::sort_by(&mut view.servers, |a, b| {
+            a.settings.name.cmp(&b.settings.name)
+        });
         for gone in before {
             gone.stop();
         }

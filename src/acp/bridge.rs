@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::mirrored;
+use crate::env::order;
 use crate::env::{Dirs, tasks};
 use crate::host::bridge::{
     Buffer, BufferOutcome, CLOSED, EDIT, EditBuffer, EditedBuffer, READ, ReadBuffer, permitted,
@@ -327,7 +328,7 @@ impl Bridge {
             let key = file.key();
             cards.retain(|card| serves(card, &file) && card.lists(&key));
             let dirty = |card: &Card| card.documents.iter().any(|it| it.key == key && it.dirty);
-            cards.sort_by_key(|card| (!dirty(card), card.process));
+            order::sort_by_key(&mut cards, |card| (!dirty(card), card.process));
             cards.into_iter().next()
         };
         tasks::blocking(find).await.ok().flatten()

@@ -16,6 +16,7 @@ use crate::conversation::{
     Block, Demand, Event, Failure, FailureKind, ItemId, Request, RetryItem, Spent, ToolItem,
     ToolStatus, Usage,
 };
+use crate::env::order;
 use crate::env::redact::Pieces;
 use crate::prompt::fence;
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
@@ -478,7 +479,7 @@ impl<'a> Collector<'a> {
             }));
         }
         let mut open: Vec<(usize, Open)> = self.open.into_iter().collect();
-        open.sort_by_key(|(index, _)| *index);
+        order::sort_by_key(&mut open, |(index, _)| *index);
         for (_, mut open) in open {
             open.release(self.cx);
             if open.text.is_empty() || open.tool.is_some() {

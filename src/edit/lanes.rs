@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use ropey::Rope;
 use tokio::sync::{OwnedMutexGuard, watch};
 
+use crate::env::order;
 use crate::workspace::{Document, Located, Source, Workspace, files};
 
 /// Shared by all sessions as `Arc<Lanes>`.
@@ -94,7 +95,7 @@ impl Lanes {
         // Copied, because a lane reads the disk.
         let lanes: Vec<Arc<Lane>> = self.lanes.lock().values().map(Arc::clone).collect();
         let mut held: Vec<_> = lanes.iter().filter_map(|lane| lane.held()).collect();
-        held.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        order::sort_by(&mut held, |(a, _), (b, _)| a.path.cmp(&b.path));
         held
     }
 

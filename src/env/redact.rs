@@ -2,6 +2,7 @@
 //! results, errors, events, logs, recordings. It knows values, not names or shapes, because what
 //! only looks like a key may be the user's own text.
 
+use super::order;
 use std::borrow::Cow;
 
 use parking_lot::RwLock;
@@ -56,7 +57,7 @@ impl Secrets {
         if !value.is_empty() && !values.iter().any(|known| known.0 == value) {
             values.push(Hidden(value.to_owned()));
             // Longest first: one value may begin another.
-            values.sort_by_key(|value| std::cmp::Reverse(value.0.len()));
+            order::sort_by_key(&mut values, |value| std::cmp::Reverse(value.0.len()));
         }
     }
 

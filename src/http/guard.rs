@@ -11,6 +11,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
 use crate::env::Env;
+use crate::env::order;
 
 /// Variables that name proxies.
 const PROXIES: [&str; 6] = [
@@ -71,8 +72,8 @@ impl Guard {
             Url::parse(&whole).ok()?.host_str().map(str::to_owned)
         };
         Self {
-            local: local.into_iter().map(str::to_ascii_lowercase).collect(),
-            proxies: proxies.into_iter().filter_map(host).collect(),
+            local: order::set(local.into_iter().map(str::to_ascii_lowercase)),
+            proxies: order::set(proxies.into_iter().filter_map(host)),
             reach: Reach::Internet,
         }
     }

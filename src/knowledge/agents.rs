@@ -18,6 +18,7 @@ use crate::config::{AgentConfig, AgentDetail, Config};
 use crate::conversation::Mode;
 use crate::conversation::request::Effort;
 use crate::env::Env;
+use crate::env::order;
 use crate::workspace::Workspace;
 
 /// Most bytes of an agent's prompt. A longer one is not used: a truncated prompt could say the
@@ -356,7 +357,7 @@ impl Finder<'_> {
         let mut files = listed.files;
         files.retain(|file| !self.read.contains(&file.path));
         // Our own folder comes before the other program's.
-        files.sort_by_key(|file| file.shown.starts_with(".claude/"));
+        order::sort_by_key(&mut files, |file| file.shown.starts_with(".claude/"));
         for file in files {
             // Read again, because only the text with that hash is trusted.
             let text = match control_files::read(workspace, &root, &root.join(&file.shown)) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::trust::TrustStore;
 use crate::conversation::sha256;
+use crate::env::order;
 use crate::workspace::{FileKind, Workspace, beneath, files};
 
 /// Most bytes of an active file; larger files are not read, so they cannot be trusted.
@@ -156,8 +157,9 @@ fn listed(
             }
         }
     }
-    out.files
-        .sort_by(|a, b| (a.kind, &a.shown).cmp(&(b.kind, &b.shown)));
+    order::sort_by(&mut out.files, |a, b| {
+        (a.kind, &a.shown).cmp(&(b.kind, &b.shown))
+    });
     out
 }
 

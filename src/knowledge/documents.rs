@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::memory::best_texts;
 use crate::env::Env;
+use crate::env::order;
 
 /// Most files, depth of folders, bytes of one file and of all.
 const FILES: usize = 500;
@@ -54,7 +55,7 @@ impl Library {
                 )),
             }
         }
-        library.documents.sort_by(|a, b| a.name.cmp(&b.name));
+        order::sort_by(&mut library.documents, |a, b| a.name.cmp(&b.name));
         library.documents.dedup_by(|a, b| a.path == b.path);
         library
     }

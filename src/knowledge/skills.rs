@@ -27,6 +27,7 @@ use super::{at_home, slashes};
 use crate::config::Config;
 use crate::conversation::sha256;
 use crate::env::Env;
+use crate::env::order;
 use crate::workspace::{FileKind, Root, Stamp, Workspace, kind_without_links};
 use parse::Parsed;
 use walk::{SkillFile, SkillFolder, Walker};
@@ -243,7 +244,7 @@ impl Finder<'_> {
         let mut looked = BTreeSet::new();
         tops.retain(|(folder, _)| looked.insert(folder.clone()));
         // A folder of the user's stays the user's, even below a root.
-        let mut known: BTreeSet<PathBuf> = user.iter().map(|it| it.folder.clone()).collect();
+        let mut known = order::set(user.iter().map(|it| it.folder.clone()));
         let mut places = Vec::new();
         for (folder, root) in tops {
             for name in FOLDERS {
@@ -441,14 +442,14 @@ impl Finder<'_> {
     }
 
     fn finish(mut self) -> Found {
-        let used: BTreeSet<&PathBuf> = self.out.skills.iter().map(|skill| &skill.path).collect();
+        let used = order::set(self.out.skills.iter().map(|skill| &skill.path));
         // The user may have configured a folder of the workspace as their own.
         self.out.untrusted.retain(|one| !used.contains(&one.path));
         let by_name = |a: &Skill, b: &Skill| (&a.name, &a.path).cmp(&(&b.name, &b.path));
-        self.out.skills.sort_by(by_name);
-        self.out.disabled.sort_by(by_name);
+        order::sort_by(&mut self.out.skills, by_name);
+        order::sort_by(&mut self.out.disabled, by_name);
         let key = |one: &Untrusted| (one.name.clone(), one.path.clone());
-        self.out.untrusted.sort_by_key(key);
+        order::sort_by_key(&mut self.out.untrusted, key);
         self.out
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::Base;
 use super::connection::Connection;
+use crate::env::order;
 use crate::workspace::{Encoding, Revision};
 
 /// A started server.
@@ -48,7 +49,7 @@ impl Live {
     pub fn bases(&self) -> BTreeMap<String, Base> {
         let open = self.open.lock();
         let sent = open.values().cloned();
-        sent.map(|sent| (sent.key, sent.base)).collect()
+        order::map(sent.map(|sent| (sent.key, sent.base)))
     }
 
     /// The version under which the server has a document.

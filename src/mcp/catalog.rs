@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{names, schema, settings};
 use crate::conversation::sha256;
+use crate::env::order;
 use crate::prompt::fence;
 
 #[cfg(test)]
@@ -105,7 +106,7 @@ impl Catalog {
                 name: name.to_owned(),
             });
         }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        order::sort_by(&mut entries, |a, b| a.name.cmp(&b.name));
         if !mended.is_empty() {
             let names = mended.join(", ");
             self.notes

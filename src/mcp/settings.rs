@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::config::typed::{Wrong, typed};
 use crate::env::Env;
+use crate::env::order;
 use crate::http::guard::Guard;
 use crate::secrets::{holds_password, looks_secret};
 
@@ -227,7 +228,7 @@ fn parse_entry(
     // A client that adds a server to a session expects its tools in the first request.
     let first = if *source == Source::Client { 2_000 } else { 0 };
     let mut secrets = filled.secrets;
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    order::sort_by_key(&mut secrets, |secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
     let settings = Settings {
         name: name.to_owned(),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::env::order;
 use crate::secrets::looks_secret;
 
 #[cfg(test)]
@@ -99,11 +100,10 @@ const FIXED: &[(&str, &str)] = &[
 /// those that the settings name in `extra`, and the fixed values. A name in the user's settings
 /// passes even if it looks like a secret, because the user chose it.
 pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<String, String> {
-    let mut env: BTreeMap<String, String> = vars
+    let passing = vars
         .iter()
-        .filter(|(name, _)| passes(name) || extra.iter().any(|wanted| wanted == *name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+        .filter(|(name, _)| passes(name) || extra.iter().any(|wanted| wanted == *name));
+    let mut env = order::map(passing.map(|(name, value)| (name.clone(), value.clone())));
     for (name, value) in FIXED {
         env.insert((*name).to_owned(), (*value).to_owned());
     }

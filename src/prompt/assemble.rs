@@ -13,6 +13,7 @@ use super::texts::Texts;
 use super::types::{Assembled, SegmentRow, TailPart, Trust};
 use crate::conversation::input::Slot;
 use crate::conversation::{Mode, SystemBlock, sha256};
+use crate::env::order;
 
 /// A row with its origin in the layout.
 #[derive(Default)]
@@ -59,9 +60,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     let below = below(layout, &placed);
     let sources = sources(facts, &placed);
     let shown = placed.iter().flat_map(|one| one.shows.iter().cloned());
-    let shown = shown
-        .filter(|(key, _)| !sources.contains_key(key))
-        .collect();
+    let shown = order::map(shown.filter(|(key, _)| !sources.contains_key(key)));
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
     from_rows(layout, rows, entries, below, [sources, shown])
 }
@@ -87,7 +86,7 @@ fn below(layout: &Layout, placed: &[Placed]) -> BTreeSet<String> {
         let above = one.at.is_some_and(|at| at <= boundary);
         one.passing && above && one.row.included && one.row.slot == Slot::System
     });
-    rows.map(|one| one.row.id.clone()).collect()
+    order::set(rows.map(|one| one.row.id.clone()))
 }
 
 /// The prompt made of these rows: blocks and tail parts.

@@ -17,6 +17,7 @@ use super::texts::{Texts, substitute};
 use super::types::{Budget, SegmentRow};
 use crate::conversation::input::Slot;
 use crate::conversation::{Demand, Mode, ToolFacts, ToolSpec};
+use crate::env::order;
 use crate::knowledge::instructions::Search;
 
 /// A loaded and checked layout.
@@ -205,7 +206,9 @@ impl Layout {
             known.unwrap_or(order.len())
         };
         let mut tools: Vec<&ToolFacts> = tools.iter().collect();
-        tools.sort_by(|a, b| (place(a), &a.spec.name).cmp(&(place(b), &b.spec.name)));
+        order::sort_by(&mut tools, |a, b| {
+            (place(a), &a.spec.name).cmp(&(place(b), &b.spec.name))
+        });
         tools
     }
 

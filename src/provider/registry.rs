@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +14,7 @@ use crate::config::{Config, ProviderConfig};
 use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Failure, FailureKind, ModelFacts};
 use crate::env::Env;
+use crate::env::order;
 
 use super::Provider;
 use super::anthropic::{self, Anthropic};
@@ -201,7 +202,7 @@ impl Providers {
     /// Forgets every key that was stored or set; returns the providers that still have one.
     pub fn forget_keys(&self, config: &Config) -> Result<Vec<String>, Failure> {
         let own = config.providers.keys().map(String::as_str);
-        let names: BTreeSet<&str> = NAMES.into_iter().chain(own).collect();
+        let names = order::set(NAMES.into_iter().chain(own));
         let nothing = ProviderConfig::default();
         let mut left = Vec::new();
         for name in names {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::api::SessionRow;
 use super::checkpoint::{self, Recalled};
+use crate::env::order;
 use crate::env::private::Place;
 
 /// A stored session.
@@ -42,7 +43,7 @@ pub fn list(sessions: &Path) -> Vec<Stored> {
     for folder in folders(sessions) {
         found.extend(list_folder(&folder));
     }
-    found.sort_by(|a, b| b.row.updated_at.cmp(&a.row.updated_at));
+    order::sort_by(&mut found, |a, b| b.row.updated_at.cmp(&a.row.updated_at));
     found
 }
 

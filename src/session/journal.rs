@@ -9,6 +9,7 @@ use crate::conversation::entry::{LoggedHunk, Reviewed, Verdict};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Event, FileShape, Input, ItemId, TurnId};
 use crate::edit::places::{HunkAt, Logged};
+use crate::env::order;
 use crate::workspace::Uri;
 
 /// One edit that was sent.
@@ -370,7 +371,7 @@ impl Journal {
             });
             files[at].edits.push(edit.clone());
         }
-        files.sort_by(|a, b| a.key.cmp(&b.key));
+        order::sort_by(&mut files, |a, b| a.key.cmp(&b.key));
         files
     }
 

@@ -21,6 +21,7 @@ use crate::conversation::{Entry, Failure, ItemId, Recorder as _, TurnId};
 use crate::edit::matching::Strategy;
 use crate::edit::places::{HunkAt, places};
 use crate::edit::{Hunk, Outcome, Plan, apply};
+use crate::env::order;
 use crate::workspace::Uri;
 
 /// The hunks of a file, in the order of its text.
@@ -87,7 +88,7 @@ pub async fn list(from: &From, ask: &ListHunks) -> Result<Vec<ReviewedFile>, Fai
         });
         if ask.all {
             hunks.extend(ended_hunks(&file, &present.rope, &verdicts, &hunks, wanted));
-            hunks.sort_by_key(|hunk| hunk.range.start);
+            order::sort_by_key(&mut hunks, |hunk| hunk.range.start);
         }
         if hunks.is_empty() {
             continue;

@@ -14,6 +14,7 @@ use super::{
     language, target,
 };
 use crate::conversation::Tier;
+use crate::env::order;
 use crate::host::{QueryKind, QueryStatus};
 use crate::languages::Question;
 use crate::prompt::fence;
@@ -186,7 +187,7 @@ async fn shown(cx: &ToolContext, found: Vec<Of>, about: &str) -> ToolOutput {
             }
             lines.extend(of.items.iter().map(|it| it.shown_at(&path)));
         }
-        lines.sort_by_key(|(rank, _)| *rank);
+        order::sort_by_key(&mut lines, |(rank, _)| *rank);
         (lines, old)
     };
     let (lines, old) = cx.blocking(sort).await.unwrap_or_default();

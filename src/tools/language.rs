@@ -6,6 +6,7 @@ use std::ops::Range;
 use ropey::Rope;
 
 use super::{ToolContext, ToolError, snippet, target};
+use crate::env::order;
 use crate::host::{Access, QueryStatus};
 use crate::languages::{Answer, Asker, Question};
 use crate::policy::Decision;
@@ -86,9 +87,9 @@ fn not_there(cx: &ToolContext, path: &str, rope: &Rope, symbol: &Symbol<'_>) -> 
         .map(|(number, line)| (number, line.to_string()))
         .filter(|(_, line)| !occurrences(line, symbol.name).is_empty())
         .collect();
-    near.sort_by_key(|(number, _)| number.abs_diff(symbol.line));
+    order::sort_by_key(&mut near, |(number, _)| number.abs_diff(symbol.line));
     near.truncate(CANDIDATES);
-    near.sort_by_key(|(number, _)| *number);
+    order::sort_by_key(&mut near, |(number, _)| *number);
     let lines = near.iter();
     let lines: Vec<String> = lines
         .map(|(number, line)| format!("{path}:{number}:{}", shortened(line)))

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::change::{Change, several};
 use super::{Prepared, ToolContext, ToolError, target};
 use crate::edit::{Plan, plan};
+use crate::env::order;
 use crate::languages::Answer;
 use crate::workspace::search::Shown;
 use crate::workspace::{Located, Range as WireRange, Revision, Uri, beneath, text};
@@ -235,7 +236,7 @@ fn changes(
         changes.push((start..end, edit.new_text.clone()));
     }
     // Stable: insertions at the same place keep their order.
-    changes.sort_by_key(|(range, _)| (range.start, range.end));
+    order::sort_by_key(&mut changes, |(range, _)| (range.start, range.end));
     let overlap = changes
         .windows(2)
         .any(|pair| pair[1].0.start < pair[0].0.end);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{Block, Message, ModelFacts, Role};
+use crate::env::order;
 use crate::prompt::Layout;
 
 /// Tokens left for an answer at the end of the window, unless the model writes less.
@@ -163,9 +164,10 @@ pub fn pruned(
     for message in &mut out[..end] {
         if message.role == Role::Assistant {
             let uses = message.tool_uses();
-            calls = uses
-                .map(|(id, name, input)| (id.to_owned(), (name.to_owned(), main_argument(input))))
-                .collect();
+            calls =
+                order::map(uses.map(|(id, name, input)| {
+                    (id.to_owned(), (name.to_owned(), main_argument(input)))
+                }));
             continue;
         }
         for block in &mut message.content {

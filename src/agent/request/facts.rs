@@ -25,6 +25,7 @@ use crate::conversation::request::Thinking;
 use crate::conversation::{EditorView, Input, SessionId};
 use crate::edit::unified_diff::unified_with;
 use crate::edit::{Seen, SeenText};
+use crate::env::order;
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::{PREFIX, Servers};
@@ -447,7 +448,7 @@ fn diagnostics(
     };
     let cursor = view.selections.first().map_or(0, |it| it.end.line);
     let mut reported: Vec<_> = report.items.iter().collect();
-    reported.sort_by_key(|it| (it.line.abs_diff(cursor), it.line));
+    order::sort_by_key(&mut reported, |it| (it.line.abs_diff(cursor), it.line));
     let path = shown_path(workspace, &view.uri, &from.cwd);
     reported
         .into_iter()
@@ -622,7 +623,7 @@ pub fn recent(
             document,
         });
     }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    order::sort_by(&mut changes, |a, b| a.path.cmp(&b.path));
     changes
 }
 

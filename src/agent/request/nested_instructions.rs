@@ -4,11 +4,12 @@
 //! turn. They are text blocks after the results, not parts of one: a result is data, in which a file
 //! could fake them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Shared, TurnEnv};
 use crate::conversation::EditorContext;
+use crate::env::order;
 use crate::env::tasks;
 use crate::knowledge::Standing;
 use crate::knowledge::instructions::nested::{self, Finder, Nested};
@@ -109,7 +110,7 @@ fn find(
     let places: Vec<PathBuf> = touched.iter().map(|it| it.folder.clone()).collect();
     let mut found = find_files(&finder(shared, cwd, search), &places, &[]);
     let files: Vec<&PathBuf> = touched.iter().filter_map(|it| it.file.as_ref()).collect();
-    let mut known: BTreeSet<String> = admitted.values().cloned().collect();
+    let mut known = order::set(admitted.values().cloned());
     found.retain(|one| {
         let itself = files
             .iter()
@@ -123,7 +124,7 @@ fn find(
 /// The files of `places` and the folders above them, and of exactly `folders`.
 fn find_files(finder: &Finder<'_>, places: &[PathBuf], folders: &[PathBuf]) -> Vec<Nested> {
     let near = finder.folders(places);
-    let mut all: BTreeSet<PathBuf> = near.into_iter().collect();
+    let mut all = order::set(near);
     all.extend(folders.iter().cloned());
     let all: Vec<PathBuf> = all.into_iter().collect();
     let (found, problems) = finder.nested(&all);

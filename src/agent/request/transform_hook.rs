@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
 use crate::env::Env;
+use crate::env::order;
 use crate::process::pipe_command::{Limits, filter};
 use crate::prompt::{Assembled, Layout, SegmentRow, Trust, assemble};
 
@@ -112,7 +113,7 @@ pub fn apply_reply(
         .map(|part| (part.id.clone(), part.text.clone()))
         .collect();
     let by = "prompt.transform";
-    let mut out = assemble::with_texts(layout, assembled, &texts.collect(), &added, by);
+    let mut out = assemble::with_texts(layout, assembled, &order::map(texts), &added, by);
     out.rows.push(SegmentRow {
         id: "transform".to_owned(),
         title: "Transform command".to_owned(),

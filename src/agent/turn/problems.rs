@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::agent::TurnEnv;
 use crate::agent::calls::Call;
 use crate::agent::request::attachments::shown_path;
+use crate::env::order;
 use crate::prompt::fence;
 use crate::workspace::diagnostics::{Report, Reported, Reports};
 use crate::workspace::search::Visibility as _;
@@ -46,9 +47,9 @@ impl Before {
         Self {
             reports: workspace.diagnostics.reports(),
             heard: workspace.diagnostics.any(),
-            revisions: documents().map(|it| (it.key, it.revision)).collect(),
+            revisions: order::map(documents().map(|it| (it.key, it.revision))),
             commands,
-            clean: documents().filter(saved).map(|it| it.key).collect(),
+            clean: order::set(documents().filter(saved).map(|it| it.key)),
         }
     }
 
@@ -130,7 +131,7 @@ impl Problems {
         let given = self.0.get_or_insert_with(|| Given {
             reports: before.reports.clone(),
             known: match before.heard {
-                true => before.revisions.keys().cloned().collect(),
+                true => order::set(before.revisions.keys().cloned()),
                 false => BTreeSet::new(),
             },
             revisions: BTreeMap::new(),
@@ -220,7 +221,7 @@ fn content(reported: &Reported) -> (String, String) {
 fn list(mut problems: Vec<String>, most: usize) -> String {
     let more = problems.len().saturating_sub(most);
     // Errors come before warnings.
-    problems.sort_by_key(|it| !it.contains(": error: "));
+    order::sort_by_key(&mut problems, |it| !it.contains(": error: "));
     problems.truncate(most);
     if more > 0 {
         problems.push(format!("+{more}"));

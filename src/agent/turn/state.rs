@@ -12,6 +12,7 @@ use crate::conversation::{
     Block, ContextUse, Entry, EpochId, Event, Failure, FileChange, Input, Message, Segment, Spent,
     TurnId, TurnStop,
 };
+use crate::env::order;
 use crate::env::tasks;
 use crate::workspace::Revision;
 
@@ -206,7 +207,7 @@ impl Turn<'_> {
 
     pub(super) fn end(&mut self, stop: TurnStop, error: Option<Failure>) -> TurnEnd {
         let mut files = std::mem::take(&mut self.files);
-        files.sort_by(|a, b| a.uri.cmp(&b.uri));
+        order::sort_by(&mut files, |a, b| a.uri.cmp(&b.uri));
         TurnEnd {
             stop,
             error,

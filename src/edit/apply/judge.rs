@@ -9,6 +9,7 @@ use ropey::Rope;
 use super::sent_edit::Sent;
 use crate::edit::Hunk;
 use crate::edit::rebase::rebase;
+use crate::env::order;
 use crate::workspace::{Change, Revision};
 use merged::{Fate, is_distinctive};
 
@@ -191,7 +192,7 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
             _ => return None,
         }
     }
-    back.sort_by_key(|hunk| hunk.start);
+    order::sort_by_key(&mut back, |hunk| hunk.start);
     let apart = back.windows(2).all(|pair| pair[0].end < pair[1].start);
     let whole = back
         .iter()

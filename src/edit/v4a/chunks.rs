@@ -10,6 +10,7 @@ use crate::edit::lines::{self, Line, split};
 use crate::edit::matching::similar::{self, Difference};
 use crate::edit::matching::{Place, Strategy, Wanted, locate};
 use crate::edit::{Hunk, Plan};
+use crate::env::order;
 
 /// With more lines that a header may mean, the header says nothing.
 const HEADERS: usize = 64;
@@ -83,9 +84,11 @@ pub fn plan(base: &Rope, chunks: &[Chunk]) -> Result<Plan, Vec<ChunkError>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    hunks.sort_by_key(|(hunk, place)| (hunk.start, hunk.end, place.start));
+    order::sort_by_key(&mut hunks, |(hunk, place)| {
+        (hunk.start, hunk.end, place.start)
+    });
     plan.hunks = joined(hunks.into_iter().map(|(hunk, _)| hunk));
-    plan.named.sort_by_key(|range| (range.start, range.end));
+    order::sort_by_key(&mut plan.named, |range| (range.start, range.end));
     // Chunks may share context.
     plan.named.dedup_by(|later, earlier| {
         let touches = later.start < earlier.end;
@@ -104,7 +107,9 @@ type Changed = (Range<usize>, Range<usize>, usize);
 /// line may seem to be apart.
 fn overlaps(mut changed: Vec<Changed>) -> Vec<ChunkError> {
     let mut errors = Vec::new();
-    changed.sort_by_key(|(lines, place, _)| (lines.start, lines.end, place.start));
+    order::sort_by_key(&mut changed, |(lines, place, _)| {
+        (lines.start, lines.end, place.start)
+    });
     for pair in changed.windows(2) {
         let [(first, here, other), (second, there, line)] = pair else {
             continue;
@@ -266,7 +271,7 @@ impl Document<'_> {
         let strictest = strictest.unwrap_or_default();
         all.retain(|(strategy, _)| *strategy == strictest);
         let mut places: Vec<Place> = all.into_iter().map(|(_, place)| place).collect();
-        places.sort_by_key(|place| place.range.start);
+        order::sort_by_key(&mut places, |place| place.range.start);
         places.dedup_by_key(|place| place.range.start);
         (strictest, places)
     }

@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::excluded::is_vendored;
 use super::{Gatherer, Origin, Tried};
 use crate::config::Config;
+use crate::env::order;
 
 /// Most folder entries that one glob reads, most files that it finds, and its depth.
 const VISITS: usize = 20_000;
@@ -176,7 +177,7 @@ impl Walk {
             .filter_map(Result::ok)
             .take(VISITS.saturating_sub(self.visits) + 1)
             .collect();
-        entries.sort_by_key(std::fs::DirEntry::file_name);
+        order::sort_by_key(&mut entries, std::fs::DirEntry::file_name);
         for entry in entries {
             self.visits += 1;
             if self.visits > VISITS || self.found.len() >= MATCHES {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::folder::{INDEX, Place};
 use super::{Entry, Loaded};
+use crate::env::order;
 
 /// Most characters of the newest memory in a line.
 const SHOWN: usize = 80;
@@ -33,7 +34,7 @@ fn topics(entries: &[Entry]) -> Vec<Topic<'_>> {
             }),
         }
     }
-    topics.sort_by_key(|topic| (topic.newest.scope, topic.path));
+    order::sort_by_key(&mut topics, |topic| (topic.newest.scope, topic.path));
     topics
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Entry, Kind, Loaded, Scope};
+use crate::env::order;
 
 /// Preferences, skills and habits of every scope, and the constraints on all projects or on this
 /// session. `budget`: characters, including line ends; the oldest memories are left out.
@@ -29,7 +30,7 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
         .filter(|entry| belongs(entry))
         .collect();
     // The newest come first in the budget; files and lines do not matter.
-    entries.sort_by(|a, b| {
+    order::sort_by(&mut entries, |a, b| {
         (b.date, a.scope, a.kind, &a.text).cmp(&(a.date, b.scope, b.kind, &b.text))
     });
     merge(&mut entries);
@@ -41,7 +42,7 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
         fits
     });
     // Stable: newest first within a group.
-    entries.sort_by_key(|entry| group(entry).0);
+    order::sort_by_key(&mut entries, |entry| group(entry).0);
     let mut lines: Vec<String> = Vec::new();
     let mut last = None;
     for entry in entries {
@@ -92,10 +93,8 @@ const NOT: [&str; 8] = [
 
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && !"+#".contains(c));
-    words
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+    let words = words.filter(|word| !word.is_empty());
+    order::set(words.map(str::to_lowercase))
 }
 
 fn shown(entry: &Entry) -> String {

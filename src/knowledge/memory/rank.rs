@@ -7,6 +7,7 @@ mod words;
 use std::collections::HashMap;
 
 use super::{Entry, Loaded};
+use crate::env::order;
 
 /// A matching memory and its score; scores are comparable within one result only.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +68,9 @@ pub fn best_texts(texts: &[&str], query: &str, limit: usize) -> Vec<usize> {
     let mut scored = score(texts.iter().map(|text| [*text]), &terms);
     let top = top(&scored);
     scored.retain(|it| it.score >= OF_BEST * top);
-    scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
+    order::sort_by(&mut scored, |a, b| {
+        b.score.total_cmp(&a.score).then(a.at.cmp(&b.at))
+    });
     scored.truncate(limit);
     scored.into_iter().map(|it| it.at).collect()
 }
@@ -96,7 +99,7 @@ fn best(loaded: &Loaded, scored: Vec<Scored>, limit: usize) -> Vec<Hit<'_>> {
             score: it.score,
         })
         .collect();
-    hits.sort_by(|a, b| {
+    order::sort_by(&mut hits, |a, b| {
         b.score
             .total_cmp(&a.score)
             .then_with(|| b.entry.date.cmp(&a.entry.date))

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::Skill;
+use crate::env::order;
 
 /// Most skills that match one prompt.
 const MOST: usize = 3;
@@ -52,7 +53,9 @@ pub fn matching<'a>(skills: &'a [Skill], prompt: &str) -> Vec<&'a Skill> {
         .filter(|skill| skill.for_model && !skill.always)
         .filter_map(|skill| Some((prompt.rank(skill)?, skill)))
         .collect();
-    ranked.sort_by(|(a, first), (b, second)| b.cmp(a).then(first.name.cmp(&second.name)));
+    order::sort_by(&mut ranked, |(a, first), (b, second)| {
+        b.cmp(a).then(first.name.cmp(&second.name))
+    });
     ranked.into_iter().take(MOST).map(|(_, it)| it).collect()
 }
 

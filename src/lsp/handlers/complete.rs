@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::conversation::Failure;
+use crate::env::order;
 use crate::env::tasks;
 use crate::lsp::bare::transcript::complete::{self, FOLDER, Row};
 use crate::lsp::door::Door;
@@ -168,7 +169,7 @@ fn argument<'a>(of: &'a PromptChoice, rest: &'a str) -> Wanted<'a> {
         of,
         argument,
         typed,
-        given: pairs.collect(),
+        given: order::map(pairs),
     }
 }
 

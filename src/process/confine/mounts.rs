@@ -16,6 +16,7 @@ use rustix::mount::{
 };
 
 use super::{Hidden, Plan, because};
+use crate::env::order;
 
 const NEW: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
@@ -29,7 +30,7 @@ pub(super) fn mount(plan: &Plan) -> Result<()> {
         .chain(&plan.pinned)
         .collect();
     let mut bound: Vec<&PathBuf> = writable.iter().copied().chain(&plan.read_only).collect();
-    bound.sort_by_key(|path| path.components().count());
+    order::sort_by_key(&mut bound, |path| path.components().count());
     for path in bound {
         match rustix::mount::mount_bind_recursive(path, path) {
             Ok(()) => {}

@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{Block, Usage};
+use crate::env::order;
 use crate::provider::decode::{CallIds, Decode, broken, close_arguments, count, text};
 use crate::provider::{Events, ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
@@ -296,7 +297,7 @@ impl Decoder {
 
     fn end(&mut self, out: &mut Events) {
         let mut open: Vec<(usize, Open)> = self.open.drain().map(|(_, open)| open).collect();
-        open.sort_by_key(|(index, _)| *index);
+        order::sort_by_key(&mut open, |(index, _)| *index);
         for (index, open) in open {
             out.push(close(index, open, false));
         }

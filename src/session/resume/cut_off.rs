@@ -7,6 +7,7 @@ use crate::conversation::entry::LoggedHunk;
 use crate::conversation::usage;
 use crate::conversation::{Block, Event, FileChange, ItemId, Role, Spent, ToolItem};
 use crate::env::Secrets;
+use crate::env::order;
 
 /// The running turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -229,7 +230,7 @@ impl CutOff {
         for Changed { file, .. } in &self.files {
             file.clone().add_to(&mut all);
         }
-        all.sort_by(|a, b| a.uri.cmp(&b.uri));
+        order::sort_by(&mut all, |a, b| a.uri.cmp(&b.uri));
         all
     }
 }

@@ -3,6 +3,7 @@
 use super::{CHANGED, ReviewedFile, ReviewedHunk};
 use crate::agent::calls::proposals::Waiting;
 use crate::edit::proposal::Choice;
+use crate::env::order;
 use crate::session::api::{
     DecidedHunk, Decision, DecisionStatus, HunkDecision, HunkState, ListHunks,
 };
@@ -31,7 +32,7 @@ pub(super) async fn add_to(listed: &mut Vec<ReviewedFile>, from: &From, ask: &Li
         match listed.iter_mut().find(of_file) {
             Some(file) => {
                 file.hunks.push(hunk);
-                file.hunks.sort_by_key(|hunk| hunk.range.start);
+                order::sort_by_key(&mut file.hunks, |hunk| hunk.range.start);
             }
             None => listed.push(ReviewedFile {
                 uri: waiting.located().uri.to_string(),

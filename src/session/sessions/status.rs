@@ -4,6 +4,7 @@ use super::Sessions;
 use crate::config::Config;
 use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
+use crate::env::order;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
 use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
@@ -19,7 +20,7 @@ impl Sessions {
                 sessions.push(row);
             }
         }
-        sessions.sort_by(|a, b| a.session_id.cmp(&b.session_id));
+        order::sort_by(&mut sessions, |a, b| a.session_id.cmp(&b.session_id));
         let offers = self.offers();
         let workspace = &self.shared.workspace;
         let mut ignored = settings.ignored.clone();

@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::conversation::{sha256, sha256_of};
+use crate::env::order;
 use crate::knowledge::open_regular;
 use crate::knowledge::user_state::UserState;
 use crate::tools::ToolContext;
@@ -147,7 +148,7 @@ impl Collector<'_> {
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
         let suffix = suffix.map(str::to_owned);
         let ends = |c: char| !(c.is_alphanumeric() || "._-/~@+".contains(c));
-        let words: BTreeSet<&str> = text.split(ends).filter(|word| !word.is_empty()).collect();
+        let words = order::set(text.split(ends).filter(|word| !word.is_empty()));
         let beside = path.parent().map(Path::to_owned);
         for word in words {
             for folder in [beside.as_deref(), Some(self.cwd)].into_iter().flatten() {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::edit::Lanes;
+use crate::env::order;
 use crate::host::Access;
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::fence;
@@ -73,7 +74,9 @@ pub(super) async fn locations(
 ) -> Result<Option<ToolOutput>, ToolError> {
     let mut found: Vec<Location> = read(items);
     if sorted {
-        found.sort_by(|a, b| (&a.uri, a.range.start.line).cmp(&(&b.uri, b.range.start.line)));
+        order::sort_by(&mut found, |a, b| {
+            (&a.uri, a.range.start.line).cmp(&(&b.uri, b.range.start.line))
+        });
     }
     let wanted = found.into_iter().map(|it| (it.uri, it.range, None));
     quoted(cx, wanted.collect()).await
