@@ -17,6 +17,7 @@ use super::keys::{KEYS, Node, Rule, UNBUILT};
 use super::typed::typed;
 use super::{Config, LiteralKey};
 use crate::env::Env;
+use crate::env::order;
 
 /// The source of a client's settings, which a repository can carry.
 pub const CLIENT: &str = "client settings";
@@ -58,7 +59,7 @@ impl Loaded {
                 serde_json::json!({ "value": value, "source": source }),
             )
         };
-        KEYS.into_iter().map(row).collect()
+        order::map(KEYS.into_iter().map(row))
     }
 
     /// What the user must see without asking, one sentence for each setting.
@@ -398,15 +399,25 @@ impl Layers {
 
     /// Reports settings that are accepted but not used.
     fn name_unbuilt(&mut self) {
-        let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
-        let config = serde_json::to_value(&self.config).unwrap_or_default();
-        for (key, source) in &self.sources {
-            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-            let unbuilt = UNBUILT.iter().any(|name| {
+        let unbuilt = |key: &str| {
+            UNBUILT.iter().any(|name| {
                 key.strip_prefix(name)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            });
-            if unbuilt && at(&config, &path) != at(&defaults, &path) {
+            })
+        };
+        let mut named = self
+            .sources
+            .iter()
+            .filter(|(key, _)| unbuilt(key))
+            .peekable();
+        if named.peek().is_none() {
+            return;
+        }
+        let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+        let config = serde_json::to_value(&self.config).unwrap_or_default();
+        for (key, source) in named {
+            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+            if at(&config, &path) != at(&defaults, &path) {
                 self.ignored.push(Ignored {
                     key: key.clone(),
                     source: source.clone(),
