@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::{assemble, trust_word};
+use super::assemble::trust_word;
 use super::facts::Facts;
 use super::fence;
 use super::layout::{Layout, Modes};
@@ -13,6 +13,7 @@ use super::texts::Texts;
 use super::types::{Assembled, TailPart, Trust};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
+use crate::env::order;
 use crate::knowledge::instructions::is_url;
 
 /// One update to the baseline.
@@ -31,13 +32,14 @@ pub struct JournalEntry {
 /// The differences between `facts` and `admitted` (the baseline's `sources` with every journal
 /// entry since applied), in a fixed order: trust, mode, instructions in the prompt's order, removed
 /// instructions, the caller's segments, journaled rows. An empty hash in `admitted` equals no key.
+/// `assembled` is the prompt of these facts.
 pub fn journal(
     layout: &Layout,
     texts: &Texts,
     facts: &Facts,
+    assembled: &Assembled,
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
-    let assembled = &assemble(layout, texts, facts);
     let journal = Journal {
         texts,
         facts,
@@ -122,7 +124,7 @@ pub fn withdrawn(
     sent: &BTreeMap<String, String>,
     tail: &[TailPart],
 ) -> Vec<TailPart> {
-    let present: BTreeSet<&str> = tail.iter().map(|part| part.id.as_str()).collect();
+    let present = order::set(tail.iter().map(|part| part.id.as_str()));
     sent.iter()
         .filter(|(id, hash)| !hash.is_empty() && !present.contains(id.as_str()))
         .map(|(id, _)| TailPart {

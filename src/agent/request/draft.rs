@@ -10,6 +10,7 @@ use crate::agent::request::mcp_tools;
 use crate::agent::request::nested_instructions::{self, Present};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Demand, EpochId, History, Message, Request, ToolSpec, sha256};
+use crate::env::order;
 use crate::prompt::epoch::{
     JournalEntry, NESTED, SUMMARY, at_start, corrections, editor_changed, journal, withdrawn,
 };
@@ -35,9 +36,7 @@ impl Draft {
     pub fn tail_hashes(&self) -> BTreeMap<String, String> {
         let lasting = self.tail.iter();
         let lasting = lasting.filter(|part| !SAID_ONCE.contains(&part.id.as_str()));
-        lasting
-            .map(|part| (part.id.clone(), part.hash.clone()))
-            .collect()
+        order::map(lasting.map(|part| (part.id.clone(), part.hash.clone())))
     }
 }
 
@@ -82,7 +81,11 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let (baseline, mut entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => {
             let admitted = &conversation.known_sources;
-            let mut entries = journal(layout, texts, facts, admitted);
+            // What the user's command changed is no news of the sources.
+            let plain = sources.changed.is_some();
+            let plain = plain.then(|| assemble(layout, texts, facts));
+            let plain = plain.as_ref().unwrap_or(&assembled);
+            let mut entries = journal(layout, texts, facts, plain, admitted);
             entries.extend(nested(admitted));
             (baseline.clone(), entries, Some(&conversation.tail))
         }

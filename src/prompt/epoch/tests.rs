@@ -1,6 +1,7 @@
 use super::*;
 use crate::conversation::Mode;
 use crate::knowledge::instructions::Origin;
+use crate::prompt::assemble::assemble;
 use crate::prompt::assemble::tests::{facts, instruction};
 use crate::prompt::layout::tests::texts_with;
 
@@ -8,6 +9,16 @@ fn default_layout() -> (Texts, Layout) {
     let texts = Texts::load(None);
     let layout = Layout::load(&texts, "default").unwrap();
     (texts, layout)
+}
+
+fn journal(
+    layout: &Layout,
+    texts: &Texts,
+    facts: &Facts,
+    admitted: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let assembled = assemble(layout, texts, facts);
+    super::journal(layout, texts, facts, &assembled, admitted)
 }
 
 /// Entries for `after` on a baseline of `before`; also checks that nothing is reported twice.
