@@ -61,7 +61,7 @@ pub(super) struct Arguments {
     timeout_ms: Option<u64>,
     /// Start it and return at once
     background: Option<bool>,
-    /// Asks the user for more than the sandbox allows
+    /// Asks for more than the sandbox allows
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Escalation"))]
     sandbox: Option<Escalation>,

@@ -166,7 +166,7 @@ fn the_log_names_the_removed_lines_that_are_nowhere_else() {
     assert_eq!(vanished(before, "last();\n"), [[(0, 1), (2, 5)]]);
     assert_eq!(
         vanished(before, "last();\nsecond();\n"),
-        [vec![(0, 1), (3, 5)], vec![]]
+        [[(0, 1)], [(0, 2)]]
     );
     // Lines of which only a part changed.
     assert_eq!(
