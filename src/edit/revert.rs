@@ -141,24 +141,26 @@ fn revert_places(
 }
 
 /// Whether a place has an inverse without what it reverted. Then that must not be reverted in another
-/// place: it would be reverted twice.
+/// place: it would be reverted twice. An inverse and its own inverse, a restored revert, belong
+/// together.
 fn parted(place: &Place, part: impl Fn(HunkAt) -> Part) -> bool {
-    let mut reverted = 0usize;
+    let (mut reverted, mut alone) = (0usize, 0usize);
     let mut last = None;
     for at in &place.hunks {
         match part(*at) {
             Part::Rejected | Part::Reverted => reverted += 1,
             Part::Inverse if last != Some(at.0) => {
                 last = Some(at.0);
-                match reverted.checked_sub(1) {
-                    Some(left) => reverted = left,
-                    None => return true,
+                match (reverted, alone) {
+                    (1.., _) => reverted -= 1,
+                    (0, 1..) => alone -= 1,
+                    (0, 0) => alone += 1,
                 }
             }
             _ => {}
         }
     }
-    false
+    alone > 0
 }
 
 fn conflict_message(hunk: &LoggedHunk) -> String {
