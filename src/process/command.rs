@@ -174,21 +174,26 @@ impl Started {
         drop(watched);
         reader.drain().await;
         reader.finish();
-        let alone = Outcome {
-            end,
-            left,
-            written: Vec::new(),
-        };
-        let (Some(confined), End::Exited(_)) = (&mut confined, end) else {
-            return Ok(alone);
-        };
-        let reply = confined.reply();
+        match (&mut confined, end) {
+            (Some(confined), End::Exited(_)) => Outcome::confined(end, left, confined.reply()),
+            _ => Ok(Outcome {
+                end,
+                left,
+                written: Vec::new(),
+            }),
+        }
+    }
+}
+
+impl Outcome {
+    /// With what the helper says.
+    fn confined(end: End, left: usize, reply: confine::Reply) -> Result<Self> {
         if let Some(error) = reply.error {
             return Err(std::io::Error::other(error));
         }
         let end = reply.signal.map_or(end, End::Signalled);
         let ended = matches!(end, End::Exited(_));
-        Ok(Outcome {
+        Ok(Self {
             end,
             left: left.max(reply.left),
             written: if ended { reply.written } else { Vec::new() },

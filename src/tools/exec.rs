@@ -249,7 +249,8 @@ impl CommandCall {
             return Err(ToolError::Cancelled);
         }
         let mut output = finished_output(cx, &finished, &self);
-        unsaved::finish(cx, &unsaved, &finished, &mut output).await;
+        let refused = finished.end != End::Exited(0) && sandbox::refused(&finished.output.text);
+        unsaved::finish(cx, &unsaved, (&finished, refused), &mut output).await;
         output.text.push_str(&reloaded::note(cx).await);
         Ok(output)
     }

@@ -505,12 +505,14 @@ export interface AskApproval {
 /** What an approval is about, with the exact action. The approval's hash covers its canonical JSON. */
 export type Subject =
   | { kind: "edit"; uri: string; diff: string; after: string; files?: string[] }
-  | { kind: "command"; command: string; description?: string | null; cwd: string; timeoutMs: number; background?: boolean; unsaved: string[] }
+  | { kind: "command"; command: string; description?: string | null; cwd: string; timeoutMs: number; background?: boolean; sandbox?: Escalation | null; unsaved: string[]; sees?: string[] }
   | { kind: "path"; path: string; access: Access }
   | { kind: "fetch"; url: string }
   | { kind: "mcp"; server: string; tool: string; arguments: unknown }
   | { kind: "trust"; folder: string; file?: string | null; hash: string }
   | { kind: "setting"; key: string; change: string; hash: string };
+/** What a command asks for beyond its sandbox: the machine's network, or no sandbox. */
+export type Escalation = "network" | "outside";
 /** What a tool would do with a path. */
 export type Access = "read" | "write";
 export interface Choice { id: string; label: string; kind: ChoiceKind; rule?: string | null }

@@ -107,7 +107,7 @@ pub(super) fn set_cache(cx: &ToolContext, plan: &Plan, env: &mut BTreeMap<String
 }
 
 /// Messages of programs that were refused something. Other causes have the same ones.
-pub(super) const REFUSALS: [&str; 7] = [
+const REFUSALS: [&str; 7] = [
     "Read-only file system",
     "Permission denied",
     "Operation not permitted",
@@ -116,6 +116,11 @@ pub(super) const REFUSALS: [&str; 7] = [
     "Temporary failure in name resolution",
     "Could not resolve host",
 ];
+
+/// Whether the output of a failed command may be about that.
+pub(super) fn refused(output: &str) -> bool {
+    REFUSALS.iter().any(|words| output.contains(words))
+}
 
 /// A line of its own for a failed command: what the sandbox probably refused.
 pub(super) fn refusals(cx: &ToolContext, grade: Grade, output: &str) -> String {
@@ -143,7 +148,7 @@ pub(super) async fn confinement(
     let found = tasks::blocking(move || build(&of, grade, temporary)).await;
     let mut confinement = found.map_err(std::io::Error::other)?;
     confinement.plan.network |= call.escalation == Some(Escalation::Network);
-    // An editor shows what stands in the place of files that do not exist.
+    // An editor shows the placeholders of files that do not exist.
     if judge(&call.command) == Verdict::ReadOnly {
         confinement.absent.clear();
     }

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use ropey::Rope;
 
-use super::sandbox::REFUSALS;
 use crate::config::Review;
 use crate::edit::plan;
 use crate::env::tasks;
 use crate::knowledge::open_regular;
 use crate::policy::paths;
+use crate::process::Finished;
 use crate::process::confine::{Grade, Overlay, Plan};
-use crate::process::{End, Finished};
 use crate::tools::change::Change;
 use crate::tools::{ToolContext, ToolError, ToolOutput, target};
 use crate::workspace::file_state::FileState;
@@ -223,19 +222,15 @@ pub(super) async fn touch_discarded(cx: &ToolContext, unsaved: &Unsaved) {
 }
 
 /// Completes the output of a command: what it wrote becomes edits of the buffers, and notes say
-/// what it saw.
+/// what it saw. `refused`: it failed, maybe because the sandbox refused something.
 pub(super) async fn finish(
     cx: &ToolContext,
     unsaved: &Unsaved,
-    finished: &Finished,
+    (finished, refused): (&Finished, bool),
     output: &mut ToolOutput,
 ) {
     output.text.push_str(&unsaved.note(cx));
-    let refused = |line: &str| REFUSALS.iter().any(|words| line.contains(words));
-    if !unsaved.seen.is_empty()
-        && finished.end != End::Exited(0)
-        && finished.output.text.lines().any(refused)
-    {
+    if !unsaved.seen.is_empty() && refused {
         let held = unsaved.seen.iter().filter(|seen| !seen.writable);
         let held: Vec<String> = held.map(|seen| seen.name(cx)).collect();
         output.text.push('\n');

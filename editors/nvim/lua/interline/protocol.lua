@@ -809,7 +809,9 @@
 ---@field cwd string
 ---@field timeoutMs integer 0: no limit, in the background only.
 ---@field background? boolean It continues after the turn, until it is stopped or the session ends.
+---@field sandbox? interline.Escalation|vim.NIL What it asks for beyond its sandbox.
 ---@field unsaved string[] Unsaved documents that the command would not see.
+---@field sees? string[] URIs of files that the command sees with the editor's unsaved text.
 ---@class interline.Subject.path
 ---@field kind "path"
 ---@field path string
@@ -834,6 +836,9 @@
 ---@field hash string Hash of the exact content.
 --- What an approval is about, with the exact action. The approval's hash covers its canonical JSON.
 ---@alias interline.Subject interline.Subject.edit|interline.Subject.command|interline.Subject.path|interline.Subject.fetch|interline.Subject.mcp|interline.Subject.trust|interline.Subject.setting
+
+--- What a command asks for beyond its sandbox: the machine's network, or no sandbox.
+---@alias interline.Escalation "network"|"outside"
 
 --- What a tool would do with a path.
 ---@alias interline.Access "read"|"write"
