@@ -72,7 +72,7 @@ mod tests {
             expected.sort_by_key(|(_, (key, _))| *key);
             prop_assert_eq!(&ours, &expected);
             sort_by(&mut ours, |(_, a), (_, b)| b.1.cmp(&a.1));
-            expected.sort_by(|(_, a), (_, b)| b.1.cmp(&a.1));
+            expected.sort_by_key(|(_, a)| std::cmp::Reverse(a.1));
             prop_assert_eq!(&ours, &expected);
             prop_assert_eq!(map(items.clone()), items.iter().copied().collect());
             prop_assert_eq!(set(items.clone()), items.iter().copied().collect());
