@@ -14,14 +14,12 @@ const properties: Record<string, { scope: string }> = manifest.contributes.confi
 /** Settings without a meaning here: approvals are cards of the chat view, which needs no transcripts. */
 const LEFT_OUT = ["approvalsVia", "chatFolder"];
 
-/** Keys of protocol.md with what a client may do with them, but for those that nothing acts on. */
+/** Keys of protocol.md with what a client may do with them. */
 function documented(): Map<string, string> {
-  const page = read("../../docs/settings.md").split("\n").find((line) => line.startsWith("`exec.overlay`"));
-  const idle = [...page!.matchAll(/`([\w.]+)`/g)].map(([, key]) => key!);
   const table = read("../../protocol.md").split("## Settings")[1]!;
   const rows = [...table.matchAll(/^\| `([\w.*]+)` \| (.*) \| (.*) \|$/gm)];
   const found = new Map(rows.map(([, key, , rule]) => [key!.replace(/\.\*.*$/, ""), rule!]));
-  for (const key of [...idle, ...LEFT_OUT]) found.delete(key);
+  for (const key of LEFT_OUT) found.delete(key);
   return found;
 }
 
