@@ -6,7 +6,7 @@ import { run } from "./harness/runner.mjs";
 const [prefix, vsix, interline, work, pictures] = process.argv.slice(2);
 const chosen = process.env.ONLY?.split(" ");
 // The first prompt comes first: from a clean home.
-for (const name of ["walk", "first", "chat", "approvals", "composer", "start", "typing", "flood", "pages", "sessions", "review", "editor", "query", "rust"]) {
+for (const name of ["walk", "first", "chat", "approvals", "sandbox", "composer", "start", "typing", "flood", "pages", "sessions", "review", "editor", "query", "rust"]) {
   if (!chosen || chosen.includes(name)) await import(`./stories/${name}.mjs`);
 }
 const model = await Model.start();

@@ -4,8 +4,9 @@ import { holds, same, story, until } from "../harness/runner.mjs";
 
 const BEFORE = "pub fn total(prices: &[u32]) -> u32 {\n    prices.len() as u32\n}\n\n#[test]\nfn sum() {\n    assert_eq!(total(&[2, 3]), 5);\n}\n";
 const CARGO = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
-// The toolchain is found below the user's own home, which the stories do not have.
-const HOME = `HOME='${process.env.HOME}'`;
+// The toolchain is found by the PATH of the tests and below the user's own home, which the stories do
+// not have.
+const TOOLS = `HOME='${process.env.HOME}' PATH='${process.env.PATH}'`;
 
 function skipped(world) {
   const doctor = execFileSync(world.interline, ["doctor"], { env: world.env, encoding: "utf8" });
@@ -23,7 +24,7 @@ story("a fix that is not saved is tested, and a formatter's change is an edit to
   const seen = [];
   world.model.on("test and format", async function* () {
     for (const command of ["cargo test --offline --quiet 2>&1", "cargo fmt"]) {
-      const [result] = yield { calls: [["exec", { command: `${HOME} ${command}` }]] };
+      const [result] = yield { calls: [["exec", { command: `${TOOLS} ${command}` }]] };
       seen.push(result.text);
     }
     yield { say: "Formatted." };
@@ -35,7 +36,8 @@ story("a fix that is not saved is tested, and a formatter's change is an edit to
   await window.goto(2, 1);
   await window.page.keyboard.press("Shift+End");
   await window.page.keyboard.type("  prices.iter().sum()");
-  const typed = await window.text("src/lib.rs");
+  const typed = BEFORE.replace("    prices.len() as u32", "  prices.iter().sum()");
+  await until("what was typed", async () => await window.text("src/lib.rs") === typed);
   await window.ask("test and format");
   await window.said("Formatted.", 120_000);
   holds("1 passed", seen[0]);
@@ -48,6 +50,6 @@ story("a fix that is not saved is tested, and a formatter's change is an edit to
     return lenses.filter((it) => it.command?.title.includes("Keep")).length`)) > 0);
   await window.focusEditor();
   await window.page.keyboard.press("Control+z");
-  await until("one undo", async () => await window.text("src/lib.rs") === typed);
+  await until(async () => `one undo\n${await window.text("src/lib.rs")}`, async () => await window.text("src/lib.rs") === typed);
   world.settings({});
 });
