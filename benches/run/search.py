@@ -66,14 +66,15 @@ def glob(bench, side):
     bench.note("glob", side, took, spent)
 
 
-def execute(bench, side):
+def execute(bench, side, row="exec", sandbox="off"):
     """`true` in a shell, after it was allowed for the session."""
     if side == BESIDE:
         for _ in range(EXECS):
             took, spent, _ = timed(["/bin/sh", "-c", "true"])
-            bench.note("exec", side, took, spent)
+            bench.note(row, side, took, spent)
         return
-    subject = bench.subject(OURS, "exec", trusted=True)
+    config = f'sandbox.mode = "{sandbox}"\n'
+    subject = bench.subject(OURS, row, trusted=True, config=config)
     model = Model([call(n, "exec", {"command": "true"}) for n in range(EXECS)] + [text(["ok"])])
     client, session = subject.ready(model.url)
     spent = []
@@ -86,10 +87,15 @@ def execute(bench, side):
             "interline/workspace/save": lambda asked: {
                 "results": [{"uri": uri, "status": "saved"} for uri in asked["uris"]]}})
         gaps = [(after - sent) * 1e3 for sent, after in zip(model.sent, model.arrived[1:])]
-        bench.note("exec", side, statistics.median(gaps[1:]), (spent[-1] - spent[1]) / (EXECS - 1))
+        bench.note(row, side, statistics.median(gaps[1:]), (spent[-1] - spent[1]) / (EXECS - 1))
     finally:
         client.stop()
         model.close()
+
+
+def confined(bench, side):
+    """The same in the sandbox."""
+    execute(bench, side, "confined", "auto")
 
 
 def lookup(bench, side):
@@ -136,7 +142,11 @@ MEASURES = [
     Measure(execute, [
         Row("exec", "exec true", "ms", "plain spawn", most=3, cpu="ms",
             meaning="a step that runs `true` and needs no approval, against starting "
-                    "`sh -c true` and waiting for it"),
+                    "`sh -c true` and waiting for it; without the sandbox"),
+    ]),
+    Measure(confined, [
+        Row("confined", "exec true in the sandbox", "ms", "plain spawn", most=13, cpu="ms",
+            meaning="the same in the sandbox, which may add 10 ms"),
     ]),
     Measure(lookup, [
         Row("lookup", "lookup, 100 references in 20 files", "ms", most=5, cpu="ms",
