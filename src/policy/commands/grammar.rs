@@ -46,6 +46,7 @@ pub fn simple_commands(line: &str) -> Option<Vec<Simple>> {
     if AMBIGUOUS.iter().any(|text| line.contains(text))
         || line.contains(blank)
         || limits::openings(line) > limits::PARSED_OPENINGS
+        || long_descriptor(line)
     {
         return None;
     }
@@ -56,6 +57,13 @@ pub fn simple_commands(line: &str) -> Option<Vec<Simple>> {
         compound_list(list, &mut found)?;
     }
     Some(found)
+}
+
+/// The parser panics on the number of a descriptor that no integer holds.
+fn long_descriptor(line: &str) -> bool {
+    let digits = |before: &str| before.len() - before.trim_end_matches(char::is_numeric).len();
+    let numbers = line.match_indices(['<', '>']);
+    numbers.into_iter().any(|(at, _)| digits(&line[..at]) > 8)
 }
 
 fn parse(line: &str) -> Option<ast::Program> {
@@ -86,7 +94,8 @@ fn compound_list(list: &ast::CompoundList, found: &mut Vec<Simple>) -> Option<()
 }
 
 fn pipeline(pipeline: &ast::Pipeline, found: &mut Vec<Simple>) -> Option<()> {
-    if pipeline.timed.is_some() {
+    // A `!` alone: a syntax error in POSIX shells.
+    if pipeline.timed.is_some() || pipeline.seq.is_empty() {
         return None;
     }
     for command in &pipeline.seq {
