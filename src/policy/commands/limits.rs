@@ -10,7 +10,7 @@ pub const NESTING: usize = 20;
 /// Lines with more openings of brackets and compound commands, also quoted ones, are not parsed.
 pub const PARSED_OPENINGS: usize = 12;
 
-/// Too many commands, or nested too deep. Text in quotes is skipped. A here-document is text too,
+/// Too many commands, or nested too deep. Text in quotes and comments is skipped. A here-document is text too,
 /// so the commands of a line that has one are not counted.
 pub fn exceeded(line: &str) -> bool {
     let (mut parts, mut depth) = (1_usize, 0_usize);
@@ -42,7 +42,7 @@ pub fn exceeded(line: &str) -> bool {
         deepest = deepest.max(depth);
         previous = c;
     }
-    deepest > NESTING || (parts > PARTS && !line.contains("<<"))
+    deepest > NESTING || (parts > PARTS && !text.contains("<<"))
 }
 
 /// Openings of brackets and compound commands, quoted or not.
@@ -55,11 +55,12 @@ pub fn openings(line: &str) -> usize {
     line.matches(['(', '{', '`']).count() + words.filter(compound).count()
 }
 
-/// The line without quoted and escaped text. Substitutions in double quotes stay.
+/// The line without quoted and escaped text and comments. Substitutions in double quotes stay.
 fn unquoted(line: &str) -> String {
     let mut text = String::new();
     let mut double = false;
     let mut chars = line.chars();
+    let begins = |c: char| c.is_whitespace() || ";|&()<>".contains(c);
     while let Some(c) = chars.next() {
         match c {
             '\\' => {
@@ -71,6 +72,11 @@ fn unquoted(line: &str) -> String {
                 text.push('_');
             }
             '"' => double = !double,
+            '#' if !double && text.chars().next_back().is_none_or(begins) => {
+                if chars.by_ref().any(|inner| inner == '\n') {
+                    text.push('\n');
+                }
+            }
             _ if double && !matches!(c, '(' | ')' | '{' | '}') => text.push('_'),
             _ => text.push(c),
         }

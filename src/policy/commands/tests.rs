@@ -101,6 +101,22 @@ fn a24_each_command_line_of_the_corpus_has_its_verdict() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A23: what looks like a here-document does not hide the number of parts.
+#[test]
+fn a23_the_parts_of_a_line_count_beside_a_comment_or_a_quote() {
+    let many = "true; ".repeat(60);
+    for line in [
+        format!("ls # <<E\n{many}"),
+        format!("echo '<<E'; {many}"),
+        format!("{many} # <<E"),
+    ] {
+        assert_eq!(judge(&line), Verdict::Refused, "{line}");
+    }
+    let text = format!("cat <<E\n{many}\nE\n");
+    assert_eq!(judge(&text), Verdict::Unknown);
+    assert_eq!(judge(&format!("ls # {many}")), Verdict::ReadOnly);
+}
+
 /// A line that is no complete command: what is joined to it may be a part of it, such as the rest of
 /// a comment, of an open quote or of a pipeline.
 pub(super) fn open_end(line: &str) -> bool {
