@@ -190,8 +190,8 @@ struct Reading {
     closed: bool,
 }
 
-/// Stands for a pair of quotes, which may be all of a word.
-const EMPTY: char = '\u{1}';
+/// Stands for a pair of quotes, which may be all of a word. No input has it.
+const EMPTY: char = '\u{10ffff}';
 
 /// A character of a line, and whether it is quoted.
 type Mark = (char, bool);
