@@ -61,11 +61,10 @@ pub(super) struct Arguments {
     timeout_ms: Option<u64>,
     /// Start it and return at once
     background: Option<bool>,
-    /// More than the sandbox allows
+    /// More than it allows
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Escalation"))]
     sandbox: Option<Escalation>,
-    /// Why, for the user
     reason: Option<String>,
     /// A background item: returns its new output
     read: Option<String>,
