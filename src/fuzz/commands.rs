@@ -135,7 +135,11 @@ fn check(line: &str) -> Verdict {
     let verdict = judge(line);
     let reading = read(line);
     if verdict == Verdict::ReadOnly {
-        assert!(line.len() <= LONGEST, "nobody reads {} bytes", line.len());
+        assert!(
+            line.len() <= LONGEST,
+            "{} bytes are too long to read",
+            line.len()
+        );
         assert!(reading.end != End::Open, "it is not complete: {line:?}");
         assert!(!reading.acts, "it does more than read: {line:?}");
         let set = |name: &String| !HARMLESS.contains(&name.as_str());

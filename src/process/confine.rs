@@ -169,7 +169,7 @@ pub fn holds_paths(grade: Grade) -> bool {
 pub fn grade() -> (Grade, Option<&'static str>) {
     static FOUND: OnceLock<(Grade, Option<String>)> = OnceLock::new();
     if PROGRAM.get().is_none() {
-        return (Grade::None, Some("there is none for this system"));
+        return (Grade::None, Some("this system has none"));
     }
     let (grade, reason) = FOUND.get_or_init(probe);
     (*grade, reason.as_deref())

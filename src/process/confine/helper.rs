@@ -64,7 +64,7 @@ fn run_plain() -> Result<u8> {
     Ok(reported(&file, run(&file, Stdio::null)))
 }
 
-/// The first stage of a command with input, which follows the request. Nobody reads the reply, so
+/// The first stage of a command with input, which follows the request. Nothing reads the reply, so
 /// an error is written to standard error.
 fn run_piped() -> Result<u8> {
     close_inherited()?;

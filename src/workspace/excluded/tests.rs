@@ -99,12 +99,12 @@ fn inv9_no_list_takes_out_what_another_excludes() {
 
 #[test]
 fn the_users_own_list_applies_to_each_root_and_outside() {
-    let place = place(&[("config/ignore", "/notes\nwork\n*.csv\n")]);
+    let place = place(&[("config/ignore", "/notes\ndrafts\n*.csv\n")]);
     for (name, excluded) in [
         ("up/repo/notes", true),
         ("up/repo/sub/notes", false),
         ("elsewhere/a.csv", true),
-        ("elsewhere/work/a", true),
+        ("elsewhere/drafts/a", true),
         ("elsewhere/a.txt", false),
     ] {
         assert_eq!(place.excludes(name), excluded, "{name}");

@@ -45,7 +45,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Whether the text at a canonical path may reach the model although nobody asked for it: neither
+/// Whether the text at a canonical path may reach the model without a question to the user: neither
 /// its names nor the user keep it from the model.
 pub fn unasked(workspace: &Workspace, visible: &dyn Visibility, path: &Path) -> bool {
     let excluded = || workspace.excludes(path, path.is_dir());

@@ -39,8 +39,8 @@ fn reading() -> Model {
     Model::steps(vec![Reply::read("a.txt")])
 }
 
-/// A53: a workspace's hook gets its input in the sandbox and leaves it no more than a command
-/// does. The user's own is not confined.
+/// A53: a workspace's hook gets its input in the sandbox, which holds it as it holds a command. The
+/// user's own is not confined.
 #[test]
 fn a53_a_workspaces_hook_runs_in_the_sandbox() {
     let model = reading();
