@@ -373,16 +373,22 @@ No renames and code actions: their edits would change buffers that Interline doe
   "Run the server's command NAME with ARGUMENT, without waiting for its end.
 ACCEPTED is called when the server has accepted it."
   (let ((server (interline--server)))
-    (unless server (user-error "Interline does not run in this project; visit a file in it"))
+    (unless server (user-error "Interline is not running in this project; visit a file in it"))
     (setq interline--project (eglot--project server))
-    (jsonrpc-async-request
-     server :workspace/executeCommand
-     (list :command (concat "interline." name)
-           :arguments (if argument (vector argument) []))
-     ;; Deferred: what you typed reaches the server first.
-     :deferred (intern (concat ":interline." name))
-     :success-fn (lambda (_) (when accepted (funcall accepted)))
-     :error-fn (lambda (failure) (message "%s" (plist-get failure :message))))))
+    (condition-case failure
+        (jsonrpc-async-request
+         server :workspace/executeCommand
+         (list :command (concat "interline." name)
+               :arguments (if argument (vector argument) []))
+         ;; Deferred: what you typed reaches the server first.
+         :deferred (intern (concat ":interline." name))
+         :success-fn (lambda (_) (when accepted (funcall accepted)))
+         ;; When the server ends, eglot shows its own message after this: the reason comes last.
+         :error-fn (lambda (failure)
+                     (run-at-time 0 nil #'message "Interline: %s" (plist-get failure :message))))
+      (error (accept-process-output nil 0.1)
+             (user-error "Interline is not running (%s); `interline-ask' starts it again"
+                         (error-message-string failure))))))
 
 (defun interline--start ()
   "Make sure that a server answers, also in a mode that eglot does not know."

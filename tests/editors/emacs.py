@@ -92,7 +92,7 @@ class Emacs(Editor):
         self.home.end(self.home.servers())
         self.until(lambda: not self.home.servers(), "the server has ended")
         self.send(ENTER)
-        self.wait("Interline does not run|process .* not running|[Ss]erver.*(died|shutdown|exited)")
+        self.wait(r"Interline is not running|Interline: .*(died|shutdown|exited)")
 
     def offered_again(self, words):
         self.send(control("c") + "ii")
