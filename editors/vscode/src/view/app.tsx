@@ -1,5 +1,5 @@
 // The view: the conversation, what waits, the plan, and where prompts are written.
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Cards } from "./cards.tsx";
 import { Composer } from "./composer.tsx";
 import { post } from "./host.ts";
@@ -14,7 +14,8 @@ import { TabRow } from "./tabs.tsx";
 export function App({ store }: { store: Store }) {
   const { items, cards, plan, prompts, moved, busy } = store;
   const { log, list, away, toEnd } = usePlace();
-  useEffect(toEnd, [prompts]);
+  // Before anything is painted: later, it would undo a scroll that came in between.
+  useLayoutEffect(toEnd, [prompts]);
   const works = busy && cards.length === 0 && !moves(items.at(-1));
   const waiting = new Set(cards.map(({ id }) => id));
   return <>
