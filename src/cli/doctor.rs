@@ -225,9 +225,10 @@ pub fn doctor(env: &Env, args: &DoctorArgs) -> anyhow::Result<i32> {
 /// The line about the sandbox: what commands get, and why it is not more.
 fn sandbox(config: &crate::config::Config) -> String {
     let (grade, reason) = confine::grade();
-    let here = match reason {
-        Some(reason) => format!("{}: {reason}", grade.as_str()),
-        None => grade.as_str().to_owned(),
+    let here = match (reason, confine::bubblewrap()) {
+        (Some(reason), _) => format!("{}: {reason}", grade.as_str()),
+        (None, Some(program)) => format!("{}, by {}", grade.as_str(), program.display()),
+        (None, None) => grade.as_str().to_owned(),
     };
     match (config.sandbox.mode, grade) {
         (SandboxMode::Off, _) => {

@@ -14,6 +14,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
+mod bwrap;
+#[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
 mod helper;
@@ -133,6 +135,8 @@ struct Request {
     words: Vec<String>,
     /// Its environment; `None`: the helper's.
     env: Option<BTreeMap<String, String>>,
+    /// The program that makes the namespaces; `None`: the helper.
+    bwrap: Option<PathBuf>,
 }
 
 /// What the helper leaves in the place of its request.
@@ -165,28 +169,70 @@ pub fn holds_paths(grade: Grade) -> bool {
     grade == Grade::Full || (grade == Grade::Partial && cfg!(target_os = "macos"))
 }
 
+/// How commands are confined on this machine.
+#[derive(Debug, Default)]
+struct Found {
+    grade: Grade,
+    /// What makes the namespaces where this program may not.
+    bwrap: Option<PathBuf>,
+    /// Why the grade is not higher.
+    reason: Option<String>,
+}
+
 /// The grade of this machine, found by running a confined command once, and why it is not higher.
 pub fn grade() -> (Grade, Option<&'static str>) {
-    static FOUND: OnceLock<(Grade, Option<String>)> = OnceLock::new();
     if PROGRAM.get().is_none() {
         return (Grade::None, Some("this system has none"));
     }
-    let (grade, reason) = FOUND.get_or_init(probe);
-    (*grade, reason.as_deref())
+    let found = found();
+    (found.grade, found.reason.as_deref())
 }
 
-fn probe() -> (Grade, Option<String>) {
-    match attempt(Grade::Full) {
-        Ok(()) => (Grade::Full, None),
-        Err(error) => match attempt(Grade::Partial) {
-            Ok(()) => (Grade::Partial, Some(error.to_string())),
-            Err(worse) => (Grade::None, Some(format!("{error}; {worse}"))),
+/// bwrap, where it makes the namespaces.
+pub fn bubblewrap() -> Option<&'static Path> {
+    PROGRAM.get().and_then(|_| found().bwrap.as_deref())
+}
+
+fn found() -> &'static Found {
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(|| probe().unwrap_or_else(|reason| partial(reason.to_string())))
+}
+
+fn probe() -> Result<Found> {
+    let full = |bwrap| Found {
+        grade: Grade::Full,
+        bwrap,
+        reason: None,
+    };
+    let Err(error) = attempt(Grade::Full, None) else {
+        return Ok(full(None));
+    };
+    #[cfg(target_os = "linux")]
+    if let Some(program) = bwrap::installed() {
+        return match attempt(Grade::Full, Some(program.clone())) {
+            Ok(()) => Ok(full(Some(program))),
+            Err(worse) => Err(Error::other(format!("{error}; {worse}"))),
+        };
+    }
+    Err(error)
+}
+
+fn partial(reason: String) -> Found {
+    match attempt(Grade::Partial, None) {
+        Ok(()) => Found {
+            grade: Grade::Partial,
+            reason: Some(reason),
+            bwrap: None,
+        },
+        Err(worse) => Found {
+            reason: Some(format!("{reason}; {worse}")),
+            ..Found::default()
         },
     }
 }
 
 /// A command that must be able to write to its temporary folder and to no other.
-fn attempt(grade: Grade) -> Result<()> {
+fn attempt(grade: Grade, bwrap: Option<PathBuf>) -> Result<()> {
     if cfg!(target_os = "macos") && grade == Grade::Full {
         return Err(Error::other("the sandbox of macOS is not tested"));
     }
@@ -201,6 +247,7 @@ fn attempt(grade: Grade) -> Result<()> {
         plan,
         words: shell(": > inside && ! echo 2>&- > \"$OUTSIDE/outside\""),
         env: None,
+        bwrap,
     };
     let arguments = arguments(&request, &[])?;
     let (mut memory, input) = request.into_memory()?;
@@ -213,7 +260,11 @@ fn attempt(grade: Grade) -> Result<()> {
         .stdin(input)
         .output()?;
     if let Some(error) = Reply::read(&mut memory)?.error {
-        return Err(Error::other(error));
+        // bwrap says why on its standard error.
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim();
+        let separator = if said.is_empty() { "" } else { ": " };
+        return Err(Error::other(format!("{error}{separator}{said}")));
     }
     match output.status.success() && !outside.path().join("outside").exists() {
         true => Ok(()),
@@ -247,6 +298,7 @@ pub(super) fn prepare(
         cwd: cwd.to_owned(),
         words: shell(command),
         env: None,
+        bwrap: bubblewrap().map(Path::to_owned),
     };
     let arguments = arguments(&request, &confinement.absent)?;
     let (memory, input) = request.into_memory()?;

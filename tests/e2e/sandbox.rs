@@ -8,12 +8,15 @@ mod tasks;
 mod unsaved;
 mod world;
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
-use crate::editor::Approval;
+use crate::editor::{Approval, Editor};
 use crate::model::{Model, Reply};
 use world::{
-    Escape, World, contents, escaped, escapes, grade, outputs, running, without_namespaces,
+    Escape, PrivilegedBwrap, World, contents, escaped, escapes, grade, outputs, running,
+    without_namespaces,
 };
 
 /// Each command asks, also one that only reads.
@@ -44,20 +47,57 @@ fn a53_no_program_leaves_the_sandbox() {
     };
     let model = running(&tried);
     let mut world = World::new(AUTO, &model);
-    let folders = ["out", "home", "work/.git", "work/sub"].map(|name| world.stage.folder(name));
-    let before = folders.clone().map(|folder| contents(&folder));
+    let before = around(&world);
     let mut editor = world.editor(&model, &[]);
-    let outputs = outputs(&mut editor, &model, tried.len());
-    let escaped = escaped(&tried, &outputs);
+    nothing_escapes(&mut world, &mut editor, &model, &tried, (before, full));
+}
+
+type Contents = Vec<(PathBuf, Vec<(PathBuf, Vec<u8>)>)>;
+
+/// The folders that no command may change, with what is in them.
+fn around(world: &World) -> Contents {
+    let folders = ["out", "home", "work/.git", "work/sub"].map(|name| world.stage.folder(name));
+    folders
+        .map(|folder| (folder.clone(), contents(&folder)))
+        .into()
+}
+
+fn nothing_escapes(
+    world: &mut World,
+    editor: &mut Editor,
+    model: &Model,
+    tried: &[&Escape],
+    (before, full): (Contents, bool),
+) {
+    let outputs = outputs(editor, model, tried.len());
+    let escaped = escaped(tried, &outputs);
     assert!(escaped.is_empty(), "{escaped:#?}");
+    let not_run = |output: &&String| output.contains("was not run");
+    assert_eq!(outputs.iter().find(not_run), None);
     assert!(world.outside_lives());
-    for (folder, before) in folders.iter().zip(before) {
+    for (folder, before) in before {
         let held = full || !folder.starts_with(world.stage.folder("work"));
-        assert!(!held || contents(folder) == before, "{}", folder.display());
+        assert!(!held || contents(&folder) == before, "{}", folder.display());
     }
     for name in [".vscode", ".envrc", ".interline", ".claude"] {
         assert!(!full || !world.stage.path(name).exists(), "{name} stays");
     }
+}
+
+/// Where only bwrap may make namespaces, it holds the same programs.
+#[test]
+fn a53_no_program_leaves_the_sandbox_of_bwrap() {
+    let Some(bwrap) = PrivilegedBwrap::new() else {
+        return;
+    };
+    let all = escapes();
+    let tried: Vec<&Escape> = all.iter().collect();
+    let model = running(&tried);
+    let mut world = World::new(AUTO, &model);
+    let before = around(&world);
+    let mut editor = world.launch_by(bwrap.words(), &model).start();
+    nothing_escapes(&mut world, &mut editor, &model, &tried, (before, true));
+    assert_eq!(editor.status()["sandbox"], "full");
 }
 
 /// The programs above do succeed where nothing stops them: else the story would prove nothing.
@@ -93,17 +133,40 @@ const WORK: [&str; 7] = [
     "sleep 300 & echo started",
 ];
 
+fn working() -> Model {
+    Model::start(|request| match request.n % 2 {
+        0 => Reply::exec(WORK[request.n / 2]),
+        _ => Reply::text("ok"),
+    })
+}
+
 /// Honest work is not disturbed: files, its own temporary folder, a server on its own loopback,
 /// commits, exit codes, what it leaves.
 #[test]
 fn a_confined_command_can_work() {
-    let model = Model::start(|request| match request.n % 2 {
-        0 => Reply::exec(WORK[request.n / 2]),
-        _ => Reply::text("ok"),
-    });
+    let model = working();
     let world = World::new(AUTO, &model);
     let grade = grade(&world);
-    let shown = outputs(&mut world.editor(&model, &[]), &model, WORK.len());
+    works(&mut world.editor(&model, &[]), &model, &grade);
+}
+
+/// The same where only bwrap may make namespaces.
+#[test]
+fn a_command_that_bwrap_confines_can_work() {
+    let Some(bwrap) = PrivilegedBwrap::new() else {
+        return;
+    };
+    let model = working();
+    let world = World::new(AUTO, &model);
+    works(
+        &mut world.launch_by(bwrap.words(), &model).start(),
+        &model,
+        "full",
+    );
+}
+
+fn works(editor: &mut Editor, model: &Model, grade: &str) {
+    let shown = outputs(editor, model, WORK.len());
     for (at, expected) in [(0, "one"), (1, "two"), (4, "7"), (5, "9")] {
         assert!(shown[at].contains(expected), "{shown:?}");
     }

@@ -9,7 +9,8 @@ use std::io::{Error, Read as _, Result};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use nix::sched::CloneFlags;
 use rustix::io::FdFlags;
@@ -17,10 +18,15 @@ use rustix::process::{WaitOptions, getegid, geteuid};
 use rustix::stdio::{stderr, stdin};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{ARGUMENT, Grade, Reply, Request, because, filter, in_memory, mounts, piped, rules};
+use super::{
+    ARGUMENT, Grade, Reply, Request, because, bwrap, filter, in_memory, mounts, piped, rules,
+};
 
 /// The second argument, of the second stage. The third is the number of the file's descriptor.
 const INNER: &str = "inner";
+
+/// The same, of one that bwrap has started. Then follow the device and the number of the folder.
+const MOUNTED: &str = "mounted";
 
 /// The exit code of a command that was not started.
 const NOT_STARTED: u8 = 126;
@@ -39,6 +45,8 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         Some(word) if word == INNER => {
             own_file(words.next().as_deref()).map(|file| reported(&file, run_inner(&file)))
         }
+        Some(word) if word == MOUNTED => own_file(words.next().as_deref())
+            .map(|file| reported(&file, run_mounted(&file, &words.collect::<Vec<_>>()))),
         Some(word) if word == piped::ARGUMENT => run_piped(),
         _ => run_plain(),
     };
@@ -59,7 +67,7 @@ fn reported(file: &File, outcome: Result<u8>) -> u8 {
 
 /// The first stage of a command without input: the file is standard input.
 fn run_plain() -> Result<u8> {
-    close_inherited()?;
+    close_inherited(None)?;
     let file = File::from(stdin().try_clone_to_owned()?);
     Ok(reported(&file, run(&file, Stdio::null)))
 }
@@ -67,7 +75,7 @@ fn run_plain() -> Result<u8> {
 /// The first stage of a command with input, which follows the request. Nothing reads the reply, so
 /// an error is written to standard error.
 fn run_piped() -> Result<u8> {
-    close_inherited()?;
+    close_inherited(None)?;
     let outcome = piped::read(&mut File::from(stdin().try_clone_to_owned()?))
         .and_then(|request| in_memory(&request))
         .and_then(|mut file| {
@@ -96,6 +104,9 @@ fn run(file: &File, input: fn() -> Stdio) -> Result<u8> {
             Err(command.stdin(input()).exec())
         }
         Grade::Full => {
+            if let Some(program) = &request.bwrap {
+                return run_under(program, &request, file, input());
+            }
             make_namespaces(request.plan.network)?;
             // This process has one thread, so no other child inherits it.
             let inherited = file.try_clone()?;
@@ -107,10 +118,26 @@ fn run(file: &File, input: fn() -> Stdio) -> Result<u8> {
                 .stdin(input())
                 .spawn()
                 .map_err(|error| because("the inner helper", &error))?;
-            let status = child.wait()?;
-            Ok(status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8)
+            Ok(exit_code(child.wait()?))
         }
     }
+}
+
+fn run_under(program: &Path, request: &Request, file: &File, input: Stdio) -> Result<u8> {
+    let mut stage = Command::new(program);
+    stage.stdin(input);
+    let status = bwrap::run(request, file, (program, stage), [ARGUMENT, MOUNTED])?;
+    let code = exit_code(status);
+    // The second stage writes its reply over the request.
+    match read_request(file) {
+        Ok(_) => Err(Error::other(format!("bwrap ended with {code}"))),
+        Err(_) => Ok(code),
+    }
+}
+
+/// As a shell has it.
+fn exit_code(status: ExitStatus) -> u8 {
+    status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8
 }
 
 /// The same with user and group as before, so that files keep their owners.
@@ -166,9 +193,23 @@ fn run_inner(file: &File) -> Result<u8> {
     if !request.plan.network {
         start_loopback().map_err(|error| because("the loopback", &error))?;
     }
+    run_command(file, &request, (here.st_dev, here.st_ino))
+}
+
+/// The same where bwrap has mounted everything.
+fn run_mounted(file: &File, words: &[OsString]) -> Result<u8> {
+    close_inherited(Some(file))?;
+    let number = |at: usize| words.get(at)?.to_str()?.parse().ok();
+    let here = number(0).zip(number(1));
+    let here = here.ok_or_else(|| Error::other("no folder"))?;
+    run_command(file, &read_request(file)?, here)
+}
+
+/// `here`: device and number of the folder that was checked.
+fn run_command(file: &File, request: &Request, here: (u64, u64)) -> Result<u8> {
     std::env::set_current_dir(&request.cwd)?;
     let now = rustix::fs::stat(".")?;
-    if (here.st_dev, here.st_ino) != (now.st_dev, now.st_ino) {
+    if here != (now.st_dev, now.st_ino) {
         return Err(Error::other(format!(
             "{} is no longer the folder that was checked",
             request.cwd.display()
@@ -177,8 +218,8 @@ fn run_inner(file: &File) -> Result<u8> {
     drop_capabilities()?;
     // The command must not reach into this process through `/proc/1`.
     super::super::unreadable();
-    restrict(&request)?;
-    let mut main = command(&request)?.spawn().map_err(|error| {
+    restrict(request)?;
+    let mut main = command(request)?.spawn().map_err(|error| {
         let program = request.words.first().map_or("", String::as_str);
         because(program, &error)
     })?;
@@ -306,12 +347,13 @@ fn write_reply(file: &File, reply: &Reply) -> Result<()> {
     file.write_all_at(&serde_json::to_vec(reply)?, 0)
 }
 
-/// Closes every descriptor that an editor left open for us by mistake.
-fn close_inherited() -> Result<()> {
+/// Closes every descriptor but `kept` that an editor left open for us by mistake, or bwrap.
+fn close_inherited(kept: Option<&File>) -> Result<()> {
+    let kept = kept.map_or(2, |file| file.as_raw_fd());
     let entries = std::fs::read_dir("/proc/self/fd")?.flatten();
     let open: Vec<i32> = entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|descriptor| *descriptor > 2)
+        .filter(|descriptor| *descriptor > 2 && *descriptor != kept)
         .collect();
     for descriptor in open {
         // An error: it was the listing's own.

@@ -15,7 +15,7 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::{Hidden, Plan, Written, because};
+use super::{Hidden, Overlay, Plan, Written, because};
 use crate::env::order;
 
 /// Largest text that is read back.
@@ -125,14 +125,9 @@ fn unescape(field: &[u8]) -> PathBuf {
 /// Mounts each text over its file.
 fn overlay(plan: &Plan, workshop: &Path) -> Result<()> {
     for (number, overlay) in plan.overlays.iter().enumerate() {
-        let (copy, path) = (workshop.join(number.to_string()), &overlay.path);
-        std::fs::write(&copy, &overlay.text)?;
-        File::options()
-            .write(true)
-            .open(&copy)?
-            .set_modified(overlay.modified)?;
-        std::fs::set_permissions(&copy, Permissions::from_mode(overlay.mode & 0o777))?;
-        match rustix::mount::mount_bind(&copy, path) {
+        let (place, path) = (workshop.join(number.to_string()), &overlay.path);
+        copy(overlay, &place)?;
+        match rustix::mount::mount_bind(&place, path) {
             Ok(()) if overlay.writable => {}
             Ok(()) => seal(path)?,
             Err(Errno::NOENT | Errno::ACCESS) => {}
@@ -140,6 +135,14 @@ fn overlay(plan: &Plan, workshop: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Makes the file that is mounted over another.
+pub(super) fn copy(overlay: &Overlay, place: &Path) -> Result<()> {
+    std::fs::write(place, &overlay.text)?;
+    let file = File::options().write(true).open(place)?;
+    file.set_modified(overlay.modified)?;
+    file.set_permissions(Permissions::from_mode(overlay.mode & 0o777))
 }
 
 /// Overlays that no longer have their text.
@@ -162,12 +165,7 @@ pub(super) fn written(plan: &Plan) -> Vec<Written> {
 
 /// Mounts something that cannot be read over each hidden file and folder.
 fn hide(plan: &Plan, workshop: &Path) -> Result<()> {
-    let (file, folder) = (workshop.join("file"), workshop.join("folder"));
-    std::fs::write(&file, "")?;
-    std::fs::create_dir(&folder)?;
-    for mask in [&file, &folder] {
-        std::fs::set_permissions(mask, Permissions::from_mode(0o000))?;
-    }
+    let (file, folder) = make_masks(workshop)?;
     for hidden in &plan.hidden {
         let path = &hidden.path;
         let Ok(kind) = path.symlink_metadata() else {
@@ -185,6 +183,22 @@ fn hide(plan: &Plan, workshop: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What stands for a hidden file, and for a hidden folder.
+pub(super) fn masks(workshop: &Path) -> (PathBuf, PathBuf) {
+    (workshop.join("file"), workshop.join("folder"))
+}
+
+/// Makes both so that they cannot be read.
+pub(super) fn make_masks(workshop: &Path) -> Result<(PathBuf, PathBuf)> {
+    let (file, folder) = masks(workshop);
+    std::fs::write(&file, "")?;
+    std::fs::create_dir(&folder)?;
+    for mask in [&file, &folder] {
+        std::fs::set_permissions(mask, Permissions::from_mode(0o000))?;
+    }
+    Ok((file, folder))
 }
 
 /// Mounts an empty folder over a hidden one, and in it what stays readable.

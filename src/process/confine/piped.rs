@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Confinement, PROGRAM, Placeholders, Request, placeholders};
+use super::{Confinement, PROGRAM, Placeholders, Request, bubblewrap, placeholders};
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +53,7 @@ pub fn prepare(
         cwd: cwd.to_owned(),
         words,
         env: Some(env),
+        bwrap: bubblewrap().map(Path::to_owned),
     };
     let (arguments, env, request) = started(request, confinement)?;
     Ok(Piped {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::AUTO;
-use super::world::{World, doctor, grade, without_namespaces};
+use super::world::{PrivilegedBwrap, World, doctor, grade, without_namespaces};
 use crate::editor::{Approval, Editor};
 use crate::fixture::{Stage, sha256};
 use crate::model::{Model, Reply};
@@ -79,6 +79,22 @@ fn x06_a_workspaces_hook_runs_partly_sandboxed_without_namespaces() {
     run_with_hooks(&mut editor);
     assert!(world.stage.read("input.json").contains("\"PreToolUse\""));
     assert!(!world.stage.folder("out/new").exists());
+}
+
+/// The same where only bwrap may make namespaces: it is confined, and gets its input.
+#[test]
+fn bwrap_confines_a_workspaces_hook() {
+    let Some(bwrap) = PrivilegedBwrap::new() else {
+        return;
+    };
+    let model = reading();
+    let world = World::new(AUTO, &model);
+    let mut editor = world.launch_by(bwrap.words(), &model).start();
+    trust(&mut editor, &world.stage);
+    run_with_hooks(&mut editor);
+    assert!(world.stage.read("input.json").contains("\"PreToolUse\""));
+    assert!(!world.stage.folder("out/new").exists());
+    assert!(world.stage.read("stolen").is_empty());
 }
 
 /// X06: with `required`, a workspace's hooks do not run where the sandbox is not complete, and the

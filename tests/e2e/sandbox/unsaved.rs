@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::AUTO;
-use super::world::{World, grade};
+use super::world::{PrivilegedBwrap, World, grade};
 use crate::editor::{Approval, Editor};
 use crate::model::{Model, Reply};
 
@@ -23,10 +23,15 @@ fn dirty(settings: &str, text: &str, commands: &[&str]) -> Option<(World, Model,
         return None;
     }
     let mut editor = world.editor(&model, &[]);
+    type_over(&mut editor, text, answers);
+    Some((world, model, editor))
+}
+
+/// Changes `a.txt`, and allows so many commands.
+fn type_over(editor: &mut Editor, text: &str, answers: usize) {
     editor.open("a.txt");
     editor.replace("a.txt", "x", text);
     editor.approvals(&vec![Approval::Allow; answers]);
-    Some((world, model, editor))
 }
 
 #[test]
@@ -45,6 +50,26 @@ fn a_command_sees_unsaved_text_and_nothing_is_saved() {
     assert_eq!(asked["subject"]["unsaved"], json!([]));
     let about = asked["about"].to_string();
     assert!(about.contains("Sees the unsaved text of: a.txt"), "{about}");
+}
+
+/// The same where only bwrap may make namespaces; and what the command writes comes back.
+#[test]
+fn bwrap_shows_unsaved_text_and_returns_what_a_command_writes() {
+    let Some(bwrap) = PrivilegedBwrap::new() else {
+        return;
+    };
+    let model = Model::steps(vec![
+        Reply::exec("cat a.txt"),
+        Reply::exec("sed s/screen/SCREEN/ a.txt > out && cat out > a.txt"),
+    ]);
+    let world = World::new(AUTO, &model);
+    let mut editor = world.launch_by(bwrap.words(), &model).start();
+    type_over(&mut editor, "on screen", 2);
+    editor.run("show and format");
+    let result = model.request(1).result();
+    assert!(result.contains("\non screen\n"), "{result}");
+    assert_eq!(editor.text("a.txt"), "on SCREEN\n");
+    assert_eq!(world.stage.read("a.txt"), "x\n");
 }
 
 /// A formatter: its change is an edit of the buffer, beside what was typed meanwhile, and is

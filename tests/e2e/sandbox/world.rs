@@ -1,9 +1,12 @@
 //! A workspace with things outside it, and programs that run as an ordinary user in it.
 
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
 
 use crate::editor::{Approval, Editor, Launch};
 use crate::fixture::Stage;
@@ -124,6 +127,11 @@ impl World {
     pub fn launch(&self, model: &Model, under: &[&str]) -> Launch<'_> {
         let mut words = ordinary_user();
         words.extend(under.iter().map(|word| (*word).to_owned()));
+        self.launch_by(words, model)
+    }
+
+    /// `words`: what starts the program.
+    pub fn launch_by(&self, mut words: Vec<String>, model: &Model) -> Launch<'_> {
         // The program that is passed last is replaced by the copy.
         let copy = self.stage.folder("interline").display().to_string();
         let start = format!("shift; exec {copy} \"$@\"");
@@ -221,7 +229,8 @@ pub fn printed(world: &World, arguments: &[&str]) -> String {
 pub fn grade(world: &World) -> String {
     let text = doctor(world);
     let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
-    line.expect("a line about the sandbox").to_owned()
+    let line = line.expect("a line about the sandbox");
+    line.split(", by ").next().unwrap_or_default().to_owned()
 }
 
 pub fn without_namespaces(settings: &str, model: &Model) -> Option<(World, Editor)> {
@@ -247,4 +256,57 @@ pub fn escaped<'a>(tried: &[&'a Escape], outputs: &[String]) -> Vec<(&'a str, St
     let out = both.filter(|(_, output)| output.contains("ESCAPED"));
     out.map(|(escape, output)| (escape.name, output.clone()))
         .collect()
+}
+
+/// A folder with a bwrap that has root's rights.
+pub struct PrivilegedBwrap(TempDir);
+
+impl PrivilegedBwrap {
+    /// `None`, with the reason on the output, where the tests cannot make one.
+    pub fn new() -> Option<Self> {
+        let made = Self::made();
+        if let Err(reason) = &made {
+            println!("skipped: {reason}");
+        }
+        made.ok()
+    }
+
+    fn made() -> Result<Self, &'static str> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("only root can install bwrap with root's rights");
+        }
+        let found = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
+        let found = found.iter().find(|path| Path::new(path).exists());
+        let found = found.ok_or("bubblewrap is not installed")?;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |path: &Path, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("a mode");
+        };
+        mode(folder.path(), 0o755);
+        std::fs::copy(found, folder.path().join("bwrap")).expect("a copy");
+        mode(&folder.path().join("bwrap"), 0o4755);
+        let made = Self(folder);
+        let mut words = made.words();
+        words.extend(["bwrap", "--ro-bind", "/", "/", "true"].map(str::to_owned));
+        let tried = Command::new(&words[0]).args(&words[1..]).output();
+        match tried.is_ok_and(|output| output.status.success()) {
+            true => Ok(made),
+            false => Err("this machine lets bwrap make no namespaces"),
+        }
+    }
+
+    /// What starts a program as the ordinary user, who may not make user namespaces.
+    pub fn words(&self) -> Vec<String> {
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/sandbox/without_namespaces.py"
+        );
+        let mut words = vec!["python3".to_owned(), script.to_owned()];
+        words.extend(ordinary_user());
+        let path = std::env::var("PATH").unwrap_or_default();
+        words.push("env".to_owned());
+        words.push(format!("PATH={}:{path}", self.0.path().display()));
+        words
+    }
 }
