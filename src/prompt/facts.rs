@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,22 @@ use crate::knowledge::persona::FileText;
 
 /// `Facts::sandbox` when commands run with the user's own rights.
 pub const NO_SANDBOX: &str = "none";
+
+/// A text that is made when a layout asks for it, as making it takes time.
+#[derive(Clone, Debug, Default)]
+pub struct Late(Option<Arc<LazyLock<String, Make>>>);
+
+type Make = Box<dyn FnOnce() -> String + Send>;
+
+impl Late {
+    pub fn new(make: impl FnOnce() -> String + Send + 'static) -> Self {
+        Self(Some(Arc::new(LazyLock::new(Box::new(make)))))
+    }
+
+    pub fn text(&self) -> &str {
+        self.0.as_ref().map_or("", |made| made.as_str())
+    }
+}
 
 /// The inputs of assembly; the same facts give the same bytes.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +110,7 @@ pub struct Facts {
     /// MCP prompts that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
     /// A description of the commands' sandbox; [`NO_SANDBOX`] without one.
-    pub sandbox: String,
+    pub sandbox: Late,
     /// `prompt.editorSlot = "system"`.
     pub editor_in_system: bool,
     /// `prompt.segments`: switched on or off by id.
@@ -283,7 +299,7 @@ impl Facts {
 
     /// The sandbox's description, if there is one.
     pub(super) fn sandbox(&self) -> Option<&str> {
-        let sandbox = self.sandbox.as_str();
+        let sandbox = self.sandbox.text();
         (!sandbox.is_empty() && sandbox != NO_SANDBOX).then_some(sandbox)
     }
 

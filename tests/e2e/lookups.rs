@@ -105,6 +105,24 @@ fn reading(path: &str) -> Model {
     ])
 }
 
+/// A process costs milliseconds: the sandbox, too, is tried only when something depends on it.
+#[test]
+fn no_process_starts_before_the_first_request() {
+    let model = reading("a.txt");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let settings = stage.folder("config/interline/config.toml");
+    std::fs::write(settings, "sandbox.mode = \"auto\"\n").expect("settings");
+    let Some(mut traced) = Traced::start(&stage, &model) else {
+        return;
+    };
+    traced.run("read it");
+    let lines = traced.lines();
+    let request = lines.iter().position(|line| line.contains("\"POST "));
+    let before = &lines[..request.expect("a request")];
+    let started: Vec<_> = before.iter().filter(|it| it.contains("execve(")).collect();
+    assert_eq!(started.len(), 1, "{started:#?}");
+}
+
 #[test]
 fn a_read_step_looks_up_at_most_eight_paths_at_any_depth() {
     for (path, first) in [

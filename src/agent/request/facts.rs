@@ -31,7 +31,8 @@ use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::{PREFIX, Servers};
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
-    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Late, MemoryFacts, Runtime,
+    SkillFacts,
 };
 use crate::prompt::{Trust, fence};
 use crate::tools::Registry;
@@ -79,6 +80,7 @@ pub fn gather(
     let set = settings(from, policy, &config, &mut problems);
     let tools = tools(from);
     let language_tools = language_tools::present(&tools, &shared.texts);
+    let sandbox = config.sandbox.clone();
     let mut facts = Facts {
         model: from.model.family.clone(),
         cwd: from.cwd.display().to_string(),
@@ -111,7 +113,7 @@ pub fn gather(
         attachments: attachments(&from.input),
         picked,
         library,
-        sandbox: sandbox::description(&config.sandbox).to_owned(),
+        sandbox: Late::new(move || sandbox::description(&sandbox).to_owned()),
         summary: from.conversation.carried.hint.clone(),
         ..set
     };

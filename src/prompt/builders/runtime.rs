@@ -89,7 +89,7 @@ fn value(cx: &Input<'_>, key: &str) -> Option<String> {
         "modelId" => model_id(&facts.model).to_owned(),
         "os" => runtime.os.clone(),
         "reasoning" => runtime.reasoning.clone(),
-        "sandbox" => facts.sandbox.clone(),
+        "sandbox" => facts.sandbox.text().to_owned(),
         "subagent" => runtime.parent.as_ref().map(|_| "true".to_owned())?,
         "thinking" => runtime.thinking.clone(),
         "tools" if runtime.tools => "on".to_owned(),
