@@ -101,9 +101,11 @@ pub fn main() -> ExitCode {
     }
     process::unreadable();
     confine::enable();
-    let cli = Cli::parse();
+    let command = usual().unwrap_or_else(|| {
+        let given = Cli::parse().command;
+        given.unwrap_or(Command::Lsp(LspArgs::default()))
+    });
     let env = Env::from_process();
-    let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
     if !matches!(command, Command::Warden) {
         logging::start(&env, !matches!(command, Command::Lsp(_) | Command::Acp(_)));
     }
@@ -128,6 +130,20 @@ pub fn main() -> ExitCode {
             warden::serve(std::io::stdin().lock());
             ExitCode::SUCCESS
         }
+    }
+}
+
+/// What editors and this program start. The parser would first make a description of every command
+/// and argument.
+fn usual() -> Option<Command> {
+    let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_str()).collect();
+    match words[..] {
+        [] | [Some("lsp")] | [Some("lsp"), Some("--stdio")] => {
+            Some(Command::Lsp(LspArgs::default()))
+        }
+        [Some(warden::ARGUMENT)] => Some(Command::Warden),
+        _ => None,
     }
 }
 
