@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::acp::client::{Answer, Client};
 use crate::editor::{Approval, Profile};
 use crate::fixture::Stage;
+use crate::mcp;
 use crate::model::{Model, Reply};
 use crate::screen::Tty;
 
@@ -47,7 +48,18 @@ fn tricks() -> Vec<Trick> {
     );
     let fetch = Reply::call("web_fetch", json!({ "url": url }));
     let line = "c".repeat(20_000);
+    let argument = |text: String| Reply::call("mcp__s__echo", json!({ "text": text }));
     vec![
+        Trick::new(
+            "a far argument of a server",
+            argument(format!("a{far}b\u{202e}c\u{1b}[2J")),
+            &["⟨500 blanks⟩", "b\\u{202e}c"],
+        ),
+        Trick::new(
+            "a long argument of a server",
+            argument(format!("{long} end of it")),
+            &["end of it"],
+        ),
         Trick::command(
             "far right",
             &format!("ls{far}; rm x"),
@@ -105,9 +117,17 @@ fn displayed(of: &[&Value]) -> Vec<String> {
     out
 }
 
+/// Where the call happens: there is a server only for its own tool.
+fn stage(trick: &Trick) -> Stage {
+    match trick.name.contains("argument") {
+        true => mcp::stage(&[], mcp::WAIT),
+        false => Stage::new("//- /a.txt\nx\n"),
+    }
+}
+
 fn plugin(trick: &Trick) -> Vec<String> {
     let model = Model::steps(vec![trick.reply.clone()]);
-    let stage = Stage::new("//- /a.txt\nx\n");
+    let stage = stage(trick);
     let mut editor = stage.launch(&model).untrusted().start();
     editor.approvals(&[Approval::Reject]);
     editor.run("go");
@@ -118,7 +138,7 @@ fn plugin(trick: &Trick) -> Vec<String> {
 
 fn plain(trick: &Trick) -> Vec<String> {
     let model = Model::steps(vec![trick.reply.clone()]);
-    let stage = Stage::new("//- /a.txt\nx\n");
+    let stage = stage(trick);
     let profile = Profile::rich().without("approvals");
     let launch = stage.launch(&model).profile(profile);
     let mut editor = launch.untrusted().start();
@@ -129,7 +149,7 @@ fn plain(trick: &Trick) -> Vec<String> {
 
 fn acp(trick: &Trick) -> Vec<String> {
     let model = Model::steps(vec![trick.reply.clone()]);
-    let stage = Stage::new("//- /a.txt\nx\n");
+    let stage = stage(trick);
     let mut client = Client::start(&stage, &model);
     client.user.push_back(Answer::Takes("reject_once"));
     let session = client.session(&stage.root());
@@ -141,7 +161,7 @@ fn acp(trick: &Trick) -> Vec<String> {
 
 fn terminal(trick: &Trick) -> Vec<String> {
     let model = Model::steps(vec![trick.reply.clone()]);
-    let stage = Stage::new("//- /a.txt\nx\n");
+    let stage = stage(trick);
     let mut tty = Tty::start(
         &stage,
         &model.url(),
