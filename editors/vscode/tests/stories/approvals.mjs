@@ -1,4 +1,6 @@
 // What is asked for: commands, edits in folders that are not trusted, questions.
+import fs from "node:fs";
+import path from "node:path";
 import { pictures } from "../harness/pictures.mjs";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
@@ -204,4 +206,20 @@ story("an edit's differences open in the editor, and trusting the folder allows 
   await window.ask("one more edit");
   await window.said("Second.");
   same("uno\ndue\n", await window.text("trust.txt"));
+});
+
+story("a rule that lasts is listed, and removed when it is chosen", async (world) => {
+  const window = await world.shared({ "rules.txt": "one\n" });
+  const file = path.join(world.work, "state/interline/rules.json");
+  const rule = { id: 1, commands: ["cargo test"], folder: "/w", since: "2026-11-21T10:00:00Z" };
+  fs.writeFileSync(file, JSON.stringify({ next: 2, rules: [rule] }), { mode: 0o600 });
+  await window.palette("Interline: Show Rules");
+  const row = window.page.locator(".quick-input-list .monaco-list-row:has-text('cargo test …')");
+  holds("/w", await row.innerText());
+  await row.click();
+  await until("its removal", () => JSON.parse(fs.readFileSync(file, "utf8")).rules.length === 0);
+  const notice = window.page.locator(".notification-list-item-message");
+  await notice.filter({ hasText: "removed the rule cargo test …" }).waitFor();
+  await window.palette("Interline: Show Rules");
+  await notice.filter({ hasText: "no rules are stored" }).waitFor();
 });
