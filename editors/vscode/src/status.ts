@@ -25,6 +25,12 @@ const FEATURES: Record<string, string> = {
   approvalMessages: "Approvals", questionMessages: "Questions", sandbox: "Sandbox",
   query: "Language servers of the editor", tools: "Tools of the editor",
 };
+/** What commands of the agent may do. */
+const GRADES: Record<string, [string, StatusRow["level"]]> = {
+  full: ["complete: commands change only the folders, and see no secrets", "ok"],
+  partial: ["partial: commands change only the folders", "warning"],
+  none: ["none: commands have your rights", "warning"],
+};
 const SOURCES: Record<string, string> = { user: "yours", client: "of this session" };
 
 const count = (many: number, one: string): string =>
@@ -66,6 +72,8 @@ function overview({ status, state, program, name }: Known): StatusRow[] {
     const [label = "", ...words] = line.split(": ");
     if (label !== "Folder") rows.push({ label, value: words.join(": ") });
   }
+  const [words, level] = GRADES[status.sandbox ?? ""] ?? [];
+  if (words) rows.push({ label: "Sandbox", value: words, level: level! });
   for (const [folder, trusted] of Object.entries(trust)) {
     rows.push({
       label: "Folder", value: name(folder), level: trusted ? "ok" : "warning",
@@ -92,9 +100,13 @@ function file(document: DocumentStatus, name: Known["name"]): StatusRow {
   };
 }
 
-function mcp({ name = "", state = "", source = "", reason, tools = [], notes = [] }: McpServer) {
+function mcp(server: McpServer) {
+  const { name = "", state = "", source = "", reason, sandbox, tools = [], notes = [] } = server;
   const value = state === "needsLogin" ? "needs a login: Log In to an MCP Server…"
-    : [state, ...state === "ready" ? [count(tools.length, "tool")] : []].join(", ");
+    : [
+      state, ...state === "ready" ? [count(tools.length, "tool")] : [],
+      ...sandbox ? [`sandbox: ${sandbox}`] : [],
+    ].join(", ");
   const note = [SOURCES[source] ?? source, ...reason ? [reason] : [], ...notes].join(" · ");
   const level = state === "ready" ? "ok" : state === "failed" ? "error"
     : state === "needsLogin" ? "warning" : undefined;

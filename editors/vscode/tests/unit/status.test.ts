@@ -18,7 +18,8 @@ const status: Status = {
     { uri: "file:///p/d.ts", version: 1, dirty: false, file: "outdated", agentTouched: false, synced: true, state: "open", hash: "" },
     { uri: "file:///p/c.ts", version: 1, dirty: false, file: "clean", agentTouched: false, synced: false, state: "outOfSync: lost", hash: "" },
   ],
-  mcpServers: [{ name: "time", state: "failed", source: "user", reason: "no program" }, { name: "zone", state: "ready", source: ".mcp.json", tools: ["now"] }],
+  mcpServers: [{ name: "time", state: "failed", source: "user", reason: "no program" }, { name: "zone", state: "ready", source: ".mcp.json", sandbox: "full", tools: ["now"] }],
+  sandbox: "full",
   modelDetails: [{ name: "a/b", provider: "a", ready: true }, { name: "a/c", provider: "a", ready: false }, { name: "openai/e", provider: "openai", ready: false }],
   ignoredSettings: [{ key: "approvals", source: "client settings", reason: "would allow more" }],
   policy: { mode: { value: "plan", source: "default" }, env: { value: [], source: "default" } },
@@ -29,7 +30,8 @@ const part = (title: string, given = known): StatusRow[] => sections(given).find
 test("the overview says program, model, mode, context, cost and trust, and what is not known has no row", () => {
   assert.deepEqual(part("Overview").map(({ label, value }) => `${label}: ${value}`), [
     "Program: Interline 0.1.0", "Model: anthropic/claude-opus-5", "Mode: agent", "Context: 250 of 1,000 tokens (25%)",
-    "Session: 1,200 tokens", "Cost: $0.50", "Folder: /p",
+    "Session: 1,200 tokens", "Cost: $0.50",
+    "Sandbox: complete: commands change only the folders, and see no secrets", "Folder: /p",
   ]);
   assert.equal(part("Overview").at(-1)!.level, "warning");
   const none = sections({ ...known, status: {}, languages: [], off: [] }).filter(({ rows, title }) => rows.length === 0 && title !== "Overview");
@@ -49,7 +51,7 @@ test("sessions, servers, providers, settings and missing features are rows with 
   assert.deepEqual(part("Sessions"), [{ label: "Fix it", value: "running · 1 turn · 1,200 tokens · $0.50" }]);
   assert.deepEqual(part("MCP servers"), [
     { label: "time", value: "failed", note: "yours · no program", level: "error" },
-    { label: "zone", value: "ready, 1 tool", note: ".mcp.json", level: "ok" },
+    { label: "zone", value: "ready, 1 tool, sandbox: full", note: ".mcp.json", level: "ok" },
   ]);
   assert.deepEqual(part("Models"), [
     { label: "a", value: "ready", note: "2 models", level: "ok" }, { label: "OpenAI", value: "no key", note: "1 model" },
