@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use self::generate::{Act, Case, Deed, cases};
 use self::model::{World, agents, is_user};
 
-use crate::editor::Editor;
+use crate::editor::{Editor, Habits};
 use crate::*;
 use interline::agent::Shared;
 use interline::conversation::event::{EnvelopeBody, Origin};
@@ -371,6 +371,29 @@ fn check(case: &Case) -> Counts {
         .build()
         .unwrap();
     runtime.block_on(play(case))
+}
+
+/// A reload brings a line back that the agent removed, and the user types more into it than it had.
+#[test]
+fn a_line_that_came_back_and_was_typed_into_is_not_written_twice() {
+    let types = |place, length| (0, Deed::Types { place, length });
+    let act = |place, new| {
+        (
+            0,
+            Act {
+                place,
+                lines: 1,
+                new,
+            },
+        )
+    };
+    check(&Case {
+        habits: Habits::VSCODE,
+        base: "一丁丂\n\n丆万丈\n0,\n丌不与\nend end\n".to_owned(),
+        agent: vec![act(4, 0), act(3, 1)],
+        user: vec![(7, Deed::Reloads), types(13, 2), types(9, 1), types(13, 2)],
+        reviewer: Vec::new(),
+    });
 }
 
 /// The number of cases that `scripts/reviews` asks for; they differ each time.

@@ -13,7 +13,9 @@ type Change = (&'static str, fn(&mut Facts));
 
 const CHANGES: [Change; 23] = [
     ("working directory", |facts| facts.cwd = "/else".to_owned()),
-    ("sandbox", |facts| facts.sandbox = NO_SANDBOX.to_owned()),
+    ("sandbox", |facts| {
+        facts.sandbox = Late::new(|| NO_SANDBOX.to_owned())
+    }),
     ("names of tools", |facts| facts.tools.truncate(3)),
     ("summaries of tools", |facts| {
         facts.tools[2].spec.description = "Other.".to_owned();
