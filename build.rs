@@ -1,6 +1,7 @@
 //! What cargo cannot say: the texts of `prompts/` as a table, and how the linker stores relocations,
 //! which depends on the machine's C library.
 
+use std::collections::BTreeMap;
 use std::env::var;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,15 @@ fn main() -> std::io::Result<()> {
     println!("cargo::rerun-if-changed=prompts");
     let mut files = Vec::new();
     list(Path::new("prompts"), &mut files)?;
-    files.sort();
     let here = std::env::current_dir()?;
-    let mut table = "&[\n".to_owned();
-    for file in files {
+    let named = files.into_iter().map(|file| {
         let name = file.strip_prefix("prompts").unwrap_or(&file);
-        let name = name.to_string_lossy().replace('\\', "/");
+        (name.to_string_lossy().replace('\\', "/"), file)
+    });
+    // By name, not by folder: the table is searched.
+    let named: BTreeMap<String, PathBuf> = named.collect();
+    let mut table = "&[\n".to_owned();
+    for (name, file) in named {
         let path = here.join(&file);
         writeln!(table, "    ({name:?}, include_str!({path:?})),")
             .map_err(std::io::Error::other)?;

@@ -3,8 +3,6 @@
 //! override that cannot be used is ignored and reported ([`Texts::problems`]).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +27,31 @@ pub struct Texts {
     problems: Arc<Vec<(String, String)>>,
 }
 
-type Files = BTreeMap<Cow<'static, str>, Text>;
+/// Sorted by name: the table is, and a sorted list is made of it faster than a tree.
+#[derive(Clone, Debug, Default)]
+struct Files(Vec<(Cow<'static, str>, Text)>);
+
+impl Files {
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.0
+            .binary_search_by(|(other, _)| other.as_ref().cmp(name))
+    }
+
+    fn get(&self, name: &str) -> Option<&Text> {
+        self.position(name).ok().map(|at| &self.0[at].1)
+    }
+
+    /// Puts in a text; returns the one that it replaced.
+    fn insert(&mut self, name: Cow<'static, str>, text: Text) -> Option<Text> {
+        match self.position(&name) {
+            Ok(at) => Some(std::mem::replace(&mut self.0[at].1, text)),
+            Err(at) => {
+                self.0.insert(at, (name, text));
+                None
+            }
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Text {
@@ -45,8 +67,7 @@ impl Texts {
             let body = Cow::Borrowed(trimmed(body));
             (Cow::Borrowed(*name), Text { body, from: None })
         });
-        // Faster than one by one, as they are in order.
-        let mut files = Files::from_iter(built_in);
+        let mut files = Files(built_in.collect());
         #[cfg(test)]
         tests::mutated(&mut files);
         let mut problems = Vec::new();
@@ -73,7 +94,7 @@ impl Texts {
     /// A copy in which `change` was applied to the texts of one folder.
     pub fn map(&self, folder: &str, change: impl Fn(&str, &str) -> String) -> Self {
         let mut files = Files::clone(&self.files);
-        for (name, text) in &mut files {
+        for (name, text) in &mut files.0 {
             if name.split('/').next() == Some(folder) {
                 text.body = Cow::Owned(change(name, &text.body));
             }
@@ -86,11 +107,9 @@ impl Texts {
 
     /// The sorted names below a folder (`tools/`).
     pub fn names(&self, folder: &str) -> Vec<&str> {
-        self.files
-            .range::<str, _>((Bound::Included(folder), Bound::Unbounded))
-            .map(|(name, _)| name.as_ref())
-            .take_while(|name| name.starts_with(folder))
-            .collect()
+        let (Ok(first) | Err(first)) = self.files.position(folder);
+        let names = self.files.0[first..].iter().map(|(name, _)| name.as_ref());
+        names.take_while(|name| name.starts_with(folder)).collect()
     }
 
     /// The origin of `name` for the preview (the override's path, or "built in"), and its trust.
@@ -178,7 +197,8 @@ fn overlay(folder: &Path, files: &mut Files, problems: &mut Vec<(String, String)
                 Ok(data) => match read_override(&path, &data) {
                     Ok(body) if is_schema(files, &name) => {
                         // An unchanged copy of the folder is no mistake.
-                        if files[name.as_str()].body != trimmed(&body) {
+                        let own = files.get(&name).map(|text| text.body.as_ref());
+                        if own != Some(trimmed(&body)) {
                             problems.push((shown, SCHEMA.to_owned()));
                         }
                     }
@@ -199,7 +219,7 @@ fn overlay(folder: &Path, files: &mut Files, problems: &mut Vec<(String, String)
 
 /// The schema of a tool's arguments: the program checks arguments against its own types.
 fn is_schema(files: &Files, name: &str) -> bool {
-    name.ends_with(".json") && files.contains_key(name)
+    name.ends_with(".json") && files.get(name).is_some()
 }
 
 fn read_override(path: &Path, data: &std::fs::Metadata) -> Result<String, String> {

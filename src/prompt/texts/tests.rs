@@ -6,10 +6,10 @@ pub(super) fn mutated(files: &mut Files) {
     let Some(folder) = std::env::var_os("INTERLINE_TEST_PROMPTS") else {
         return;
     };
-    let (mut changed, mut problems) = (Files::new(), Vec::new());
+    let (mut changed, mut problems) = (Files::default(), Vec::new());
     overlay(Path::new(&folder), &mut changed, &mut problems);
     assert_eq!(problems, []);
-    for (name, text) in changed {
+    for (name, text) in changed.0 {
         let text = Text { from: None, ..text };
         assert!(files.insert(name, text).is_some(), "no built-in text");
     }
