@@ -2,6 +2,7 @@
 //! are data, such as `preference: likes short answers`: grouped by type, newest first.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use super::{Entry, Kind, Loaded, Scope};
 use crate::env::order;
@@ -23,30 +24,40 @@ pub fn project_profile(loaded: &Loaded, budget: usize) -> Vec<String> {
     })
 }
 
+/// A memory with its group.
+#[derive(Clone, Copy)]
+struct Grouped<'a> {
+    entry: &'a Entry,
+    place: u8,
+    word: &'static str,
+}
+
 fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> Vec<String> {
-    let mut entries: Vec<&Entry> = loaded
-        .entries
-        .iter()
-        .filter(|entry| belongs(entry))
+    let entries = loaded.entries.iter().filter(|entry| belongs(entry));
+    let mut entries: Vec<Grouped> = entries
+        .map(|entry| {
+            let (place, word) = group(entry);
+            Grouped { entry, place, word }
+        })
         .collect();
     // The newest come first in the budget; files and lines do not matter.
     order::sort_by(&mut entries, |a, b| {
+        let (a, b) = (a.entry, b.entry);
         (b.date, a.scope, a.kind, &a.text).cmp(&(a.date, b.scope, b.kind, &b.text))
     });
     merge(&mut entries);
     let mut room = budget;
-    entries.retain(|entry| {
-        let length = shown(entry).chars().count() + 1;
+    entries.retain(|it| {
+        let length = format!("{}: {}", it.word, it.entry.text).chars().count() + 1;
         let fits = length <= room;
         room -= if fits { length } else { 0 };
         fits
     });
     // Stable: newest first within a group.
-    order::sort_by_key(&mut entries, |entry| group(entry).0);
+    order::sort_by_key(&mut entries, |it| it.place);
     let mut lines: Vec<String> = Vec::new();
     let mut last = None;
-    for entry in entries {
-        let (place, word) = group(entry);
+    for Grouped { entry, place, word } in entries {
         match lines.last_mut() {
             Some(line) if last == Some(place) => {
                 line.push_str("; ");
@@ -61,22 +72,46 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
 
 /// Keeps one of several memories that say the same in other letters, signs or with more words: the
 /// longest, and among equals the newest.
-fn merge(entries: &mut Vec<&Entry>) {
-    let mut kept: Vec<(&Entry, BTreeSet<String>)> = Vec::new();
-    for entry in entries.iter() {
-        let said = words(&entry.text);
-        let place = group(entry).0;
+fn merge(entries: &mut Vec<Grouped>) {
+    let mut kept: Vec<(Grouped, Said)> = Vec::new();
+    for one in entries.iter() {
+        let said = Said::new(&one.entry.text);
         let same = kept.iter_mut().find(|(other, known)| {
-            let about_the_same = group(other).0 == place;
-            *known == said || about_the_same && says_more(&said, known)
+            said.may_say(known)
+                && (known.words == said.words
+                    || other.place == one.place && says_more(&said.words, &known.words))
         });
         match same {
-            Some(one) if said.len() > one.1.len() => *one = (entry, said),
+            Some(kept) if said.words.len() > kept.1.words.len() => *kept = (*one, said),
             Some(_) => {}
-            None => kept.push((entry, said)),
+            None => kept.push((*one, said)),
         }
     }
-    *entries = kept.into_iter().map(|(entry, _)| entry).collect();
+    *entries = kept.into_iter().map(|(one, _)| one).collect();
+}
+
+/// The words of a memory.
+struct Said {
+    words: BTreeSet<String>,
+    /// A bit for each word, which several words may share: most memories differ in it already.
+    marks: u64,
+}
+
+impl Said {
+    fn new(text: &str) -> Self {
+        let words = words(text);
+        let mark = |word: &String| {
+            1 << (BuildHasherDefault::<DefaultHasher>::default().hash_one(word) % 64)
+        };
+        let marks = words.iter().map(mark).fold(0, |all, mark: u64| all | mark);
+        Self { words, marks }
+    }
+
+    /// Whether one of the two may have all words of the other.
+    fn may_say(&self, other: &Self) -> bool {
+        let both = self.marks & other.marks;
+        both == self.marks || both == other.marks
+    }
 }
 
 /// One says everything that the other says, without negating it.
@@ -95,10 +130,6 @@ fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && !"+#".contains(c));
     let words = words.filter(|word| !word.is_empty());
     order::set(words.map(str::to_lowercase))
-}
-
-fn shown(entry: &Entry) -> String {
-    format!("{}: {}", group(entry).1, entry.text)
 }
 
 /// An entry's group: its position and its word; constraints come first. A project's facts are split
