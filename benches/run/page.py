@@ -4,6 +4,7 @@ printed: page.py BENCH.json [SOAK.json]."""
 import json
 import os
 import sys
+import tomllib
 
 from bench import cell, number
 from plot import plot
@@ -78,6 +79,18 @@ def tables(facts):
     return out
 
 
+def missed(facts):
+    """Why goals are missed."""
+    with open(f"{TOP}/benches/missed.toml", "rb") as file:
+        reasons = tomllib.load(file)
+    rows = [row for row in facts["rows"] if row["met"] is False]
+    if not rows:
+        return []
+    return ["## What is missed, and why", ""] + [
+        f"- *{row['title']}*, {row['goal']}: {reasons.get(row['key'], 'not explained yet')}."
+        for row in rows] + [""]
+
+
 def growth(facts):
     out = ["## Growth", ""]
     os.makedirs(f"{TOP}/{PICTURES}", exist_ok=True)
@@ -132,7 +145,7 @@ def main():
         floor = len(file.readlines())
     out = [HEAD.format(**facts["machine"], **{key: facts[key] for key in
                                               ("runs", "date", "commit")}, floor=floor)]
-    out += tables(facts) + growth(facts)
+    out += tables(facts) + missed(facts) + growth(facts)
     if len(sys.argv) == 3:
         with open(sys.argv[2], encoding="utf-8") as file:
             out += soak(json.load(file))
