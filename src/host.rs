@@ -59,6 +59,8 @@ pub struct EditRequest {
     pub edits: Vec<TextEdit>,
     /// The file does not exist yet and is created with this edit.
     pub create: bool,
+    /// It is placed anew by this program, not by the client, if the text has changed.
+    pub exact: bool,
 }
 
 /// The client's answer; never proof of anything by itself (INV-3).

@@ -379,6 +379,9 @@ pub struct ApplyEdit {
     pub undo_break: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<bool>,
+    /// Not mapped to a newer text: that is `refused`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

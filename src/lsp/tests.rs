@@ -219,6 +219,7 @@ fn edit(create: bool, version: Option<i32>) -> EditRequest {
             new_text: "x".to_owned(),
         }],
         create,
+        exact: false,
     }
 }
 

@@ -112,6 +112,7 @@ pub fn anchored_edit(edit: EditRequest) -> ApplyEdit {
         edits: edit.edits,
         undo_break: true,
         save: None,
+        exact: edit.exact,
     }
 }
 

@@ -389,6 +389,7 @@ impl Editor {
             let fresh = edit.version.is_none_or(|version| version == buffer.version);
             let placed = match (fresh, habits.stale) {
                 (true, _) => Some(placed(&edit, &at)),
+                (false, Stale::Rebase) if edit.exact && habits.answer == Answer::Mapped => None,
                 (false, Stale::Rebase) => self.mapped(&buffer, &edit),
                 (false, _) => None,
             };
@@ -429,6 +430,9 @@ impl Editor {
                     true => files::rope_hash(&Rope::from_str("another text")),
                     false => files::rope_hash(&Rope::from_str(&self.text())),
                 },
+            },
+            Answer::Mapped if edit.exact => EditAnswer::Refused {
+                reason: "the text has changed".to_owned(),
             },
             Answer::Mapped => EditAnswer::Conflict {
                 reason: "overlap".to_owned(),

@@ -105,6 +105,22 @@ story("an edit that is not for the current text is a conflict, whatever its vers
   same({ "X", "X" }, { project.text(), project.text(vim.fn.bufnr(root .. "/b.txt")) })
 end)
 
+story("an edit for exactly one text is refused once there is a newer one, and changes nothing", function()
+  local root = project.make({ ["a.txt"] = "one\n\ntwo\n" }, {})
+  vim.cmd("edit " .. root .. "/a.txt")
+  local server = project.server()
+  local version, hash = server.log:version(vim.api.nvim_get_current_buf()), text.hash(0)
+  local range = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 3 } }
+  local params = { uri = vim.uri_from_fname(root .. "/a.txt"), version = version, hash = hash }
+  params.edits = { { range = range, newText = "X" } }
+  params.exact = true
+  vim.cmd("normal! Gotyped")
+  same("refused", require("interline.edit").apply(server, params).status)
+  same("one\n\ntwo\ntyped", project.text())
+  params.exact = nil
+  same("rebased", require("interline.edit").apply(server, params).status)
+end)
+
 story("a file that changed on disk behind a changed buffer is not overwritten by a save", function()
   local root = project.make({ ["a.txt"] = "one\n" }, {})
   local path = root .. "/a.txt"

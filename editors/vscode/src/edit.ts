@@ -47,6 +47,9 @@ export class Edits {
       // Of a document that was closed meanwhile no changes are known.
       const since = this.log.since(`${document.uri}`, version, params.hash);
       const known = since && (since.length > 0 || params.hash === hash(document));
+      if (params.exact && known && since.length > 0) {
+        return { status: "refused", reason: "the text has changed" };
+      }
       const old = (at: Parameters<typeof range>[0]): string => document.getText(range(at));
       const edits = known ? rebase(params.edits, since, old) : undefined;
       const changes = edits?.map((edit) => ({ range: range(edit.range), newText: edit.newText }));

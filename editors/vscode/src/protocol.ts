@@ -476,6 +476,7 @@ export interface ApplyEdit {
   edits: TextEdit[];
   undoBreak: boolean;
   save?: boolean | null;
+  exact?: boolean;
 }
 /** One replacement in the text at the request's version; positions in the host's encoding. */
 export interface TextEdit { range: WireRange; newText: string }

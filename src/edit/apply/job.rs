@@ -179,6 +179,7 @@ impl EditJob {
             hash: before,
             edits: flight::text_edits(&sent, self.host.encoding()),
             create: self.create && document.is_none(),
+            exact: self.strict,
         };
         // For an open document, the recorded changes show where the hunks are.
         let named = match document {

@@ -130,6 +130,7 @@ fn edit(create: bool) -> EditRequest {
             new_text: "x".to_owned(),
         }],
         create,
+        exact: false,
     }
 }
 

@@ -117,6 +117,8 @@ local function apply(server, params)
   local mapped, conflict, other = rebased(server, buffer, params)
   if not mapped then
     return answer(server, "conflict", buffer, conflict)
+  elseif params.exact and other then
+    return answer(server, "refused", buffer, "the text has changed")
   end
   local encoding = client.encoding(server)
   local done = server.log:together(params.uri, function()

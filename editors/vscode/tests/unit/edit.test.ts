@@ -42,6 +42,14 @@ test("an edit for an older version is mapped over what was typed since", async (
   assert.deepEqual(answer.edits, [{ range: { start: { line: 2, character: 1 }, end: { line: 2, character: 4 } }, newText: "zwei" }]);
 });
 
+test("an edit for exactly one text is refused once there is a newer one, and changes nothing", async () => {
+  const { edits, document, request } = opened("one\ntwo\n");
+  const exact = { ...request(1, 0, 3, "zwei"), exact: true };
+  document.change(key(0, 0, "x"));
+  assert.equal((await edits.apply(exact)).status, "refused");
+  assert.equal(document.text, "xone\ntwo\n");
+});
+
 test("a key that is on its way makes the editor refuse, and the edit is placed again after it", async () => {
   const { edits, document, request } = opened("one\ntwo\n");
   editor.pressed = [key(0, 0, "a\n"), key(0, 0, "b"), key(0, 0, "c")];
