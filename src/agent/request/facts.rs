@@ -19,7 +19,7 @@ use crate::agent::request::attachments::{is_pdf, shown_path};
 use crate::agent::request::context::RequestContext;
 use crate::agent::request::{language_tools, mcp_tools};
 use crate::config::load::Ignored;
-use crate::config::{self, Config};
+use crate::config::{self, Config, SandboxConfig};
 use crate::conversation::input::Slot;
 use crate::conversation::request::Thinking;
 use crate::conversation::{EditorView, Input, SessionId};
@@ -80,7 +80,6 @@ pub fn gather(
     let set = settings(from, policy, &config, &mut problems);
     let tools = tools(from);
     let language_tools = language_tools::present(&tools, &shared.texts);
-    let sandbox = config.sandbox.clone();
     let mut facts = Facts {
         model: from.model.family.clone(),
         cwd: from.cwd.display().to_string(),
@@ -113,13 +112,17 @@ pub fn gather(
         attachments: attachments(&from.input),
         picked,
         library,
-        sandbox: Late::new(move || sandbox::description(&sandbox).to_owned()),
+        sandbox: sandbox_words(config.sandbox.clone()),
         summary: from.conversation.carried.hint.clone(),
         ..set
     };
     facts.tools = from.layout.offered(&facts);
     protected_files::note(from, &config, &facts);
     facts
+}
+
+fn sandbox_words(config: SandboxConfig) -> Late {
+    Late::new(move || sandbox::description(&config).to_owned())
 }
 
 /// The session's MCP servers, as their settings are now.

@@ -204,7 +204,7 @@ fn is_grown(text: &str, line: &str) -> bool {
         && (text.len() <= 2 * line.len() || pieces(text, line) <= PIECES)
 }
 
-/// The fewest pieces of `line` that stand in `text` one after the other and make up all of it.
+/// The fewest pieces of `line` that are in `text` one after the other and make up all of it.
 fn pieces(text: &str, line: &str) -> usize {
     let line: Vec<char> = line.chars().collect();
     let never = usize::MAX;
