@@ -14,6 +14,9 @@ use crate::workspace::diff;
 /// After this time the diff may be coarser than necessary, but never wrong.
 const BUDGET: Duration = Duration::from_millis(300);
 
+/// Pieces of a line, at most, with more text between and around them than the line has itself.
+const PIECES: usize = 3;
+
 /// A line and its position in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -324,6 +327,37 @@ pub(super) fn blocks(old: &[u32], new: &[u32]) -> Vec<(Range<usize>, Range<usize
         }
     }
     blocks
+}
+
+/// Whether `text` is `line`, or the user typed into it: not more than there was, or in few places.
+pub(super) fn is_grown(text: &str, line: &str) -> bool {
+    if text.len() < line.len() || text.len() > 4 * line.len() {
+        return false;
+    }
+    let mut rest = text.chars();
+    line.chars().all(|wanted| rest.any(|c| c == wanted))
+        && (text.len() <= 2 * line.len() || pieces(text, line) <= PIECES)
+}
+
+/// The fewest pieces of `line` that are in `text` one after the other and make up all of it.
+fn pieces(text: &str, line: &str) -> usize {
+    let line: Vec<char> = line.chars().collect();
+    let never = usize::MAX;
+    // For each length of a beginning of the line: the fewest pieces of it in the text so far, and
+    // those of which the last one ends here.
+    let mut fewest = vec![never; line.len() + 1];
+    let mut ending = vec![never; line.len() + 1];
+    fewest[0] = 0;
+    for c in text.chars() {
+        for at in (0..line.len()).rev() {
+            ending[at + 1] = match line[at] == c {
+                true => ending[at].min(fewest[at].saturating_add(1)),
+                false => never,
+            };
+            fewest[at + 1] = fewest[at + 1].min(ending[at + 1]);
+        }
+    }
+    fewest[line.len()]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ropey::Rope;
 
+use crate::edit::lines::is_grown;
 use crate::edit::rebase::{Conflict, rebase, rebase_words};
 use crate::edit::{Hunk, Plan, line_ends};
 use crate::workspace::{Author, Change};
@@ -31,6 +32,9 @@ pub(super) fn rebased_hunks(
     Ok((hunks, true))
 }
 
+/// Bytes of lines that say nothing.
+const SHORTEST: usize = 2;
+
 /// [`rebased_hunks`] of a review: it is a conflict, too, if a change touches a hunk or if a line that
 /// a hunk inserts is in the text more often than when it was planned.
 pub(super) fn untouched_hunks(
@@ -54,7 +58,12 @@ pub(super) fn untouched_hunks(
     }
     let (then, there) = (String::from(&plan.base), String::from(now));
     let (then, there) = (telling_lines(&then), telling_lines(&there));
-    let is_back = |line: &str| there.get(line) > then.get(line);
+    let newer = there
+        .iter()
+        .filter(|(line, count)| Some(*count) > then.get(*line));
+    let newer: Vec<&str> = newer.map(|(line, _)| *line).collect();
+    // The user may have typed into it since.
+    let is_back = |line: &str| line.len() > SHORTEST && newer.iter().any(|it| is_grown(it, line));
     let is_back = |hunk: &Hunk| hunk.text.lines().map(str::trim).any(is_back);
     let by = Author::User;
     match hunks.iter().position(is_back) {
@@ -66,7 +75,11 @@ pub(super) fn untouched_hunks(
 /// How often the lines of a text occur, but for the shortest.
 fn telling_lines(text: &str) -> HashMap<&str, usize> {
     let mut lines = HashMap::new();
-    for line in text.lines().map(str::trim).filter(|line| line.len() > 2) {
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.len() > SHORTEST)
+    {
         *lines.entry(line).or_default() += 1;
     }
     lines

@@ -141,3 +141,22 @@ fn a_formatters_hunks_are_between_the_words() {
     text.replace_range(hunks[0].start..hunks[0].end, &hunks[0].text);
     assert_eq!(text, indented);
 }
+
+#[test]
+fn a_line_that_was_typed_into_is_recognised() {
+    for (text, line, expected) in [
+        ("丌不与", "丌不与", true),
+        ("갃간丌가각不与", "丌不与", true),
+        ("let total = 1;", "let total = 1", true),
+        ("// before: return x; // and after", "return x;", true),
+        ("let next = index + 10 + more;", "let x = 1;", false),
+        ("return", "return x;", false),
+        (
+            "a long line with return x; far in its middle",
+            "return x;",
+            false,
+        ),
+    ] {
+        assert_eq!(is_grown(text, line), expected, "{text}");
+    }
+}

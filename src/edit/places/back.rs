@@ -7,13 +7,11 @@ use std::ops::Range;
 
 use super::{Logged, Place, SHORTEST, identifies};
 use crate::conversation::entry::LoggedHunk;
+use crate::edit::lines::is_grown;
 
 /// Comparisons of single lines at most, in one search; beyond, a line that was typed into is not
 /// recognised.
 const BUDGET: usize = 200_000;
-
-/// Pieces of a line, at most, with more text between and around them than the line has itself.
-const PIECES: usize = 3;
 
 /// Notes for each hunk which of the lines that it changed are nowhere in the text `after` the edit.
 pub(super) fn note_vanished(hunks: &mut [LoggedHunk], after: &str) {
@@ -190,61 +188,6 @@ impl<'a, T: Copy> Wanted<'a, T> {
             } else if let Some(of) = self.lines.get(line) {
                 of.iter().for_each(|of| found(&range, *of));
             }
-        }
-    }
-}
-
-/// Whether `text` is `line`, or the user typed into it: not more than there was, or in few places.
-fn is_grown(text: &str, line: &str) -> bool {
-    if text.len() < line.len() || text.len() > 4 * line.len() {
-        return false;
-    }
-    let mut rest = text.chars();
-    line.chars().all(|wanted| rest.any(|c| c == wanted))
-        && (text.len() <= 2 * line.len() || pieces(text, line) <= PIECES)
-}
-
-/// The fewest pieces of `line` that are in `text` one after the other and make up all of it.
-fn pieces(text: &str, line: &str) -> usize {
-    let line: Vec<char> = line.chars().collect();
-    let never = usize::MAX;
-    // For each length of a beginning of the line: the fewest pieces of it in the text so far, and
-    // those of which the last one ends here.
-    let mut fewest = vec![never; line.len() + 1];
-    let mut ending = vec![never; line.len() + 1];
-    fewest[0] = 0;
-    for c in text.chars() {
-        for at in (0..line.len()).rev() {
-            ending[at + 1] = match line[at] == c {
-                true => ending[at].min(fewest[at].saturating_add(1)),
-                false => never,
-            };
-            fewest[at + 1] = fewest[at + 1].min(ending[at + 1]);
-        }
-    }
-    fewest[line.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_grown;
-
-    #[test]
-    fn a_line_that_was_typed_into_is_recognised() {
-        for (text, line, expected) in [
-            ("丌不与", "丌不与", true),
-            ("갃간丌가각不与", "丌不与", true),
-            ("let total = 1;", "let total = 1", true),
-            ("// before: return x; // and after", "return x;", true),
-            ("let next = index + 10 + more;", "let x = 1;", false),
-            ("return", "return x;", false),
-            (
-                "a long line with return x; far in its middle",
-                "return x;",
-                false,
-            ),
-        ] {
-            assert_eq!(is_grown(text, line), expected, "{text}");
         }
     }
 }

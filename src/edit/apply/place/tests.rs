@@ -119,4 +119,5 @@ fn a_review_meets_no_change_that_touches_it_or_brings_its_lines_back() {
     assert_eq!(found(0, "typed\n"), Ok(14));
     assert_eq!(found(8, "typed\n"), conflict);
     assert_eq!(found(19, "  gone line\n"), conflict);
+    assert_eq!(found(19, "gone in a line\n"), conflict);
 }
