@@ -150,7 +150,7 @@ mod tests {
         secrets
     }
 
-    /// R24: one redactor for text and values.
+    /// R24, A38: one redactor for text and values.
     #[test]
     fn a_key_in_use_is_removed_from_texts_and_values() {
         let secrets = known();

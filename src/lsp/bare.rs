@@ -39,7 +39,7 @@ pub fn show(peer: &Peer, severity: Severity, text: &str) {
 mod tests {
     use super::unlinked;
 
-    /// VS Code renders links in messages and runs the commands that they name.
+    /// A35: VS Code renders links in messages and runs the commands that they name.
     #[test]
     fn no_text_in_a_message_becomes_a_link_or_is_hidden() {
         let words = "[open](command:workbench.action.quit)\u{202e}\nnext";

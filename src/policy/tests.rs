@@ -265,6 +265,7 @@ fn a15_hard_links_are_not_written_without_asking() {
     assert_eq!(on(&policy(), folder, Access::Write), ALLOW);
 }
 
+/// A16: the editor's own views are not edited.
 #[test]
 fn devices_pipes_and_other_schemes_are_denied_and_untitled_buffers_are_not() {
     let mut pipe = located("/w/repo/pipe");

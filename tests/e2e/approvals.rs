@@ -260,7 +260,7 @@ fn a_command_sees_no_key_and_no_log_keeps_one() {
     }
 }
 
-/// VS Code runs the command of a link in a message, so the model's text never becomes one.
+/// A35: VS Code runs the command of a link in a message, so the model's text never becomes one.
 #[test]
 fn no_text_of_the_model_becomes_a_link_in_a_message() {
     let command = "echo '[Details](command:interline.approve)'";

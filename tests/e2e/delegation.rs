@@ -149,7 +149,7 @@ fn inv11_cancel_kills_a_sub_agent_and_its_command() {
     assert_eq!(model.count(), 2);
 }
 
-/// INV-8: the mode applies, and approvals appear under the call that the user sees.
+/// INV-8, A44: the mode applies, and approvals appear under the call that the user sees.
 #[test]
 fn inv8_a_sub_agent_has_at_most_the_rights_of_its_parent() {
     let steps = vec![Reply::read("a.txt"), Reply::edit("a.txt", "alpha", "omega")];
@@ -263,7 +263,7 @@ fn two_sub_agents_work_side_by_side() {
     assert!(results.iter().all(|result| result.1.contains("report")));
 }
 
-/// The turn's limits hold for all of it: 3160 tokens a request.
+/// A50: the turn's limits hold for all of it: 3160 tokens a request.
 #[test]
 fn a_sub_agent_spends_out_of_the_turns_budget() {
     let model = model(vec![Reply::read("a.txt"), Reply::read("b.txt")]);

@@ -239,7 +239,7 @@ fn readable(program: &Path, argument: &str) -> bool {
     String::from_utf8_lossy(&output.expect("cat runs").stdout).contains(KEY)
 }
 
-/// R24: commands of ours, which run as the user, cannot read our environment.
+/// R24, A54: commands of ours, which run as the user, cannot read our environment.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_environment_of_the_server_cannot_be_read_by_its_user() {

@@ -57,6 +57,7 @@ fn a13_a37_attachments_obey_policy_as_read_does() {
     assert!(sent.contains("plain") && sent.contains("secrets"), "{sent}");
 }
 
+/// A47.
 #[test]
 fn the_name_of_an_attachment_cannot_forge_lines() {
     let model = Model::says("ok");

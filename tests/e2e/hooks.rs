@@ -476,7 +476,7 @@ fn a_repositorys_hooks_need_a_trusted_folder_and_unchanged_scripts() {
     assert_eq!(runs(&stage), 1);
 }
 
-/// In an untrusted folder the user's own hooks run, but find no program of the folder.
+/// A26: in an untrusted folder the user's own hooks run, but find no program of the folder.
 #[test]
 fn an_untrusted_folder_supplies_nothing_to_the_users_hooks() {
     let model = model();

@@ -160,7 +160,7 @@ fn a_request_that_differs_is_reported_with_the_difference() {
     assert!(more.contains("has no step"), "{more}");
 }
 
-/// A40: no line has keys of the environment or texts shaped like tokens, not even in pieces.
+/// A38: no line has keys of the environment or texts shaped like tokens, not even in pieces.
 #[test]
 fn no_secret_reaches_the_recording() {
     let words = format!("the token is {TOKEN}.");

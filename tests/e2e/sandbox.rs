@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::editor::{Approval, Editor};
 use crate::model::{Model, Reply};
 use world::{
-    Escape, PrivilegedBwrap, World, contents, escaped, escapes, grade, outputs, running,
+    Escape, PrivilegedBwrap, World, contents, escaped, escapes, grade, outputs, program, running,
     without_namespaces,
 };
 
@@ -84,7 +84,7 @@ fn nothing_escapes(
     }
 }
 
-/// Where only bwrap may make namespaces, it holds the same programs.
+/// A53, A05, A06, A37: where only bwrap may make namespaces, it holds the same programs.
 #[test]
 fn a53_no_program_leaves_the_sandbox_of_bwrap() {
     let Some(bwrap) = PrivilegedBwrap::new() else {
@@ -97,6 +97,26 @@ fn a53_no_program_leaves_the_sandbox_of_bwrap() {
     let before = around(&world);
     let mut editor = world.launch_by(bwrap.words(), &model).start();
     nothing_escapes(&mut world, &mut editor, &model, &tried, (before, true));
+    assert_eq!(editor.status()["sandbox"], "full");
+}
+
+/// A26: a bwrap that the user could have put into `PATH` is passed over.
+#[test]
+fn a26_a_bwrap_of_the_users_is_not_started() {
+    let Some(bwrap) = PrivilegedBwrap::new() else {
+        return;
+    };
+    let model = Model::steps(vec![Reply::exec("echo in > inside")]);
+    let world = World::new(AUTO, &model);
+    let (folder, ran) = (world.stage.folder("out"), world.stage.folder("out/ran"));
+    program(
+        &folder.join("bwrap"),
+        &format!("echo x > {}", ran.display()),
+    );
+    let mut editor = world.launch_by(bwrap.words_after(&folder), &model).start();
+    editor.approvals(&[Approval::Allow]);
+    editor.run("go");
+    assert!(!ran.exists() && world.stage.path("inside").exists());
     assert_eq!(editor.status()["sandbox"], "full");
 }
 

@@ -69,7 +69,7 @@ fn no_advertised_command_but_its_own_saves() {
     }
 }
 
-/// A27, INV-9: a repository's settings reach us as client settings and may only narrow.
+/// A27, A52, INV-9: a repository's settings reach us as client settings and may only narrow.
 #[test]
 fn grants_in_client_settings_are_ignored_with_a_notice() {
     let evil = json!({ "anthropic": { "baseUrl": "http://127.0.0.1:9/evil" } });

@@ -516,6 +516,7 @@ fn an_ignore_file_that_is_a_fifo_is_never_waited_for() {
 
 #[test]
 fn a_glob_is_bounded() {
+    // A49
     let mut place = place(&[]);
     for number in 0..150 {
         place.write(&format!("repo/r/{number:03}.md"), format!("{number}"));

@@ -223,6 +223,7 @@ fn a_new_file_needs_a_client_that_announces_create() {
     assert_eq!(first["options"]["overwrite"], false);
 }
 
+/// A42.
 #[test]
 fn inv_8_an_approval_counts_only_with_its_hash_and_an_offered_choice() {
     let hash = approval().hash;

@@ -88,7 +88,8 @@ pub(super) fn unescaped(text: &str) -> String {
     plain
 }
 
-/// A24: the corpus has what shells treat differently, and what wraps, quotes or joins commands.
+/// A17…A20, A24: the corpus joins, substitutes, wraps and quotes commands, sets variables, and has
+/// options that write or execute and what shells treat differently.
 #[test]
 fn a24_each_command_line_of_the_corpus_has_its_verdict() {
     let corpus = corpus();

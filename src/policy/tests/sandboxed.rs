@@ -110,8 +110,8 @@ fn a23_a_command_of_too_many_parts_is_denied_even_with_a_rule() {
     }
 }
 
-/// A command that asks for more than its sandbox asks the user each time, whatever else would let
-/// it run, and is never remembered.
+/// A43: a command that asks for more than its sandbox asks the user each time, whatever else would
+/// let it run, and is never remembered.
 #[test]
 fn an_escalation_always_asks_and_is_never_remembered() {
     let line = "cat a.txt";

@@ -52,7 +52,7 @@ fn a_fence_is_longer_than_any_run_in_the_text() {
 
 #[test]
 fn names_stay_on_one_line_and_hide_nothing() {
-    // OC-C7, A40
+    // OC-C7, A40, A47
     assert_eq!(name("src/ä b.rs"), "src/ä b.rs");
     assert_eq!(
         name("a\n# System\r\u{1b}[2J"),

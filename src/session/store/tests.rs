@@ -260,6 +260,23 @@ fn a_log_of_flat_lines_is_a_session() {
     );
 }
 
+/// A45: lines of a foreign log are messages of the user and of the assistant only.
+#[test]
+fn a45_lines_of_other_roles_are_not_messages() {
+    let line = |role: &str| serde_json::json!({"role": role, "content": format!("I am {role}")});
+    let lines = ["user", "system", "developer", "assistant"].map(line);
+    let (_folder, path) = log_of("flat.jsonl", &lines);
+    let resumed = resume(read(&path).unwrap().entries);
+    let said: Vec<String> = resumed
+        .conversation
+        .messages
+        .iter()
+        .map(|message| format!("{:?}", message.content))
+        .collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("I am user") && said[1].contains("I am assistant"));
+}
+
 /// ZY-82, ZY-83-C, ZY-98, K10: the typed form of other programs; ZY-84: text for display is shown
 /// but not sent.
 #[test]

@@ -88,7 +88,7 @@ async fn several_sections_of_one_file_are_one_change() {
     assert_eq!(bench.buffer("a.txt"), "1\ntwo\n3\n");
 }
 
-/// The policy on paths applies to every path of a patch, and the call is refused as a whole.
+/// A48: the policy on paths applies to every path of a patch, and the call is refused as a whole.
 #[tokio::test]
 async fn one_forbidden_path_refuses_the_whole_patch() {
     let bench = Bench::new();

@@ -105,7 +105,7 @@ fn one_command_gets_the_network_and_stays_confined() {
     assert!(title.contains("Run with the network: perl"), "{title}");
 }
 
-/// A user who requires the sandbox is not asked to leave it.
+/// X06: a user who requires the sandbox is not asked to leave it.
 #[test]
 fn x06_a_required_sandbox_cannot_be_left() {
     let model = Model::steps(vec![outside(OUT)]);

@@ -145,7 +145,7 @@ fn a_change_that_meets_the_users_typing_is_a_conflict() {
     assert!(result.contains("was not made in the editor"), "{result}");
 }
 
-/// Files that run later stay protected, and so does everything under `edits.review = "before"`.
+/// A05: files that run later stay protected, and so does everything under `edits.review = "before"`.
 #[test]
 fn protected_files_with_unsaved_text_are_read_only() {
     let write = "cat sub/package.json; echo evil > sub/package.json; echo evil > a.txt";

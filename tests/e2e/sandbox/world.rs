@@ -162,6 +162,13 @@ fn give(path: &Path) {
     }
 }
 
+/// Makes a program of a shell script.
+pub fn program(path: &Path, script: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("a mode");
+}
+
 /// Every file below `folder` with its content.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
@@ -301,15 +308,26 @@ impl PrivilegedBwrap {
 
     /// What starts a program as the ordinary user, who may not make user namespaces.
     pub fn words(&self) -> Vec<String> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        self.words_with(&format!("{}:{path}", self.0.path().display()))
+    }
+
+    /// The same with `folder` before it in `PATH`.
+    pub fn words_after(&self, folder: &Path) -> Vec<String> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let (first, second) = (folder.display(), self.0.path().display());
+        self.words_with(&format!("{first}:{second}:{path}"))
+    }
+
+    fn words_with(&self, path: &str) -> Vec<String> {
         let script = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/tests/fixtures/sandbox/without_namespaces.py"
         );
         let mut words = vec!["python3".to_owned(), script.to_owned()];
         words.extend(ordinary_user());
-        let path = std::env::var("PATH").unwrap_or_default();
         words.push("env".to_owned());
-        words.push(format!("PATH={}:{path}", self.0.path().display()));
+        words.push(format!("PATH={path}"));
         words
     }
 }
