@@ -14,8 +14,11 @@ use crate::workspace::diff;
 /// After this time the diff may be coarser than necessary, but never wrong.
 const BUDGET: Duration = Duration::from_millis(300);
 
-/// Pieces of a line, at most, with more text between and around them than the line has itself.
+/// Most pieces into which typing may have split a line that has more than doubled.
 const PIECES: usize = 3;
+
+/// Most bytes of a line whose pieces are counted, which takes the product of both lengths.
+const LONGEST: usize = 1_000;
 
 /// A line and its position in the text.
 #[derive(Clone, Copy, Debug)]
@@ -329,22 +332,23 @@ pub(super) fn blocks(old: &[u32], new: &[u32]) -> Vec<(Range<usize>, Range<usize
     blocks
 }
 
-/// Whether `text` is `line`, or the user typed into it: not more than there was, or in few places.
+/// Whether `text` is `line` with nothing or something typed into it: at most as much as the line had,
+/// or up to three times as much in a few places.
 pub(super) fn is_grown(text: &str, line: &str) -> bool {
     if text.len() < line.len() || text.len() > 4 * line.len() {
         return false;
     }
     let mut rest = text.chars();
     line.chars().all(|wanted| rest.any(|c| c == wanted))
-        && (text.len() <= 2 * line.len() || pieces(text, line) <= PIECES)
+        && (text.len() <= 2 * line.len() || (line.len() <= LONGEST && pieces(text, line) <= PIECES))
 }
 
-/// The fewest pieces of `line` that are in `text` one after the other and make up all of it.
+/// The smallest number of pieces into which `line` can be cut so that `text` has all of them in order.
 fn pieces(text: &str, line: &str) -> usize {
     let line: Vec<char> = line.chars().collect();
     let never = usize::MAX;
-    // For each length of a beginning of the line: the fewest pieces of it in the text so far, and
-    // those of which the last one ends here.
+    // For each prefix of the line: its fewest pieces in the text so far, and its fewest pieces if the
+    // last one ends at the current character.
     let mut fewest = vec![never; line.len() + 1];
     let mut ending = vec![never; line.len() + 1];
     fewest[0] = 0;

@@ -159,4 +159,8 @@ fn a_line_that_was_typed_into_is_recognised() {
     ] {
         assert_eq!(is_grown(text, line), expected, "{text}");
     }
+    // Counting its pieces would take hours.
+    let long = "a b ".repeat(250_000);
+    assert!(!is_grown(&format!("{long}{long}{long}"), &long));
+    assert!(is_grown(&format!("{long} typed"), &long));
 }
