@@ -19,7 +19,7 @@ fn main() -> std::io::Result<()> {
         let name = file.strip_prefix("prompts").unwrap_or(&file);
         (name.to_string_lossy().replace('\\', "/"), file)
     });
-    // By name, not by folder: the table is searched.
+    // Sorted by the whole name, because the table is searched.
     let named: BTreeMap<String, PathBuf> = named.collect();
     let mut table = "&[\n".to_owned();
     for (name, file) in named {

@@ -101,7 +101,7 @@ pub fn main() -> ExitCode {
     }
     process::unreadable();
     confine::enable();
-    let command = usual().unwrap_or_else(|| {
+    let command = without_parser().unwrap_or_else(|| {
         let given = Cli::parse().command;
         given.unwrap_or(Command::Lsp(LspArgs::default()))
     });
@@ -133,9 +133,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What editors and this program start. The parser would first make a description of every command
-/// and argument.
-fn usual() -> Option<Command> {
+/// The commands that editors and this program itself start, recognised without the argument parser,
+/// which first builds a description of every command.
+fn without_parser() -> Option<Command> {
     let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_str()).collect();
     match words[..] {

@@ -59,7 +59,7 @@ pub struct EditRequest {
     pub edits: Vec<TextEdit>,
     /// The file does not exist yet and is created with this edit.
     pub create: bool,
-    /// It is placed again by this program, not by the client, if the text has changed.
+    /// If the text has changed, the client refuses the edit, and this program places it again.
     pub exact: bool,
 }
 

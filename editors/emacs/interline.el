@@ -383,10 +383,11 @@ ACCEPTED is called when the server has accepted it."
          ;; Deferred: what you typed reaches the server first.
          :deferred (intern (concat ":interline." name))
          :success-fn (lambda (_) (when accepted (funcall accepted)))
-         ;; When the server ends, eglot shows its own message after this: the reason comes last.
+         ;; When the server ends, eglot shows a message of its own; this one must come after it.
          :error-fn (lambda (failure)
                      (run-at-time 0 nil #'message "Interline: %s" (plist-get failure :message))))
-      (error (accept-process-output nil 0.1)
+      (error (when (jsonrpc-running-p server) (signal (car failure) (cdr failure)))
+             (accept-process-output nil 0.1)
              (user-error "Interline is not running (%s); `interline-ask' starts it again"
                          (error-message-string failure))))))
 

@@ -379,7 +379,7 @@ pub struct ApplyEdit {
     pub undo_break: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<bool>,
-    /// Not mapped to a newer text: that is `refused`.
+    /// Do not map the edits to a newer text: answer `refused`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }

@@ -135,7 +135,7 @@ struct Request {
     words: Vec<String>,
     /// Its environment; `None`: the helper's.
     env: Option<BTreeMap<String, String>>,
-    /// The program that makes the namespaces; `None`: the helper.
+    /// The bwrap that creates the namespaces; `None`: the helper does.
     bwrap: Option<PathBuf>,
 }
 
@@ -173,7 +173,7 @@ pub fn holds_paths(grade: Grade) -> bool {
 #[derive(Debug, Default)]
 struct Found {
     grade: Grade,
-    /// What makes the namespaces where this program may not.
+    /// The bwrap that creates the namespaces, if this program may not.
     bwrap: Option<PathBuf>,
     /// Why the grade is not higher.
     reason: Option<String>,
@@ -188,7 +188,7 @@ pub fn grade() -> (Grade, Option<&'static str>) {
     (found.grade, found.reason.as_deref())
 }
 
-/// bwrap, where it makes the namespaces.
+/// The bwrap that creates the namespaces, if this program may not.
 pub fn bubblewrap() -> Option<&'static Path> {
     PROGRAM.get().and_then(|_| found().bwrap.as_deref())
 }
@@ -260,7 +260,7 @@ fn attempt(grade: Grade, bwrap: Option<PathBuf>) -> Result<()> {
         .stdin(input)
         .output()?;
     if let Some(error) = Reply::read(&mut memory)?.error {
-        // bwrap says why on its standard error.
+        // bwrap gives its reason on standard error.
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim();
         let separator = if said.is_empty() { "" } else { ": " };

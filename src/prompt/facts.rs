@@ -15,13 +15,13 @@ use crate::knowledge::persona::FileText;
 /// `Facts::sandbox` when commands run with the user's own rights.
 pub const NO_SANDBOX: &str = "none";
 
-/// A text that is made when a layout asks for it, as making it takes time.
+/// A text that is computed when a layout first uses it, because that takes time.
 #[derive(Clone, Debug, Default)]
-pub struct Late(Option<Arc<LazyLock<String, Make>>>);
+pub struct LazyText(Option<Arc<LazyLock<String, Make>>>);
 
 type Make = Box<dyn FnOnce() -> String + Send>;
 
-impl Late {
+impl LazyText {
     pub fn new(make: impl FnOnce() -> String + Send + 'static) -> Self {
         Self(Some(Arc::new(LazyLock::new(Box::new(make)))))
     }
@@ -110,7 +110,7 @@ pub struct Facts {
     /// MCP prompts that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
     /// A description of the commands' sandbox; [`NO_SANDBOX`] without one.
-    pub sandbox: Late,
+    pub sandbox: LazyText,
     /// `prompt.editorSlot = "system"`.
     pub editor_in_system: bool,
     /// `prompt.segments`: switched on or off by id.

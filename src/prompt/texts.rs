@@ -27,7 +27,7 @@ pub struct Texts {
     problems: Arc<Vec<(String, String)>>,
 }
 
-/// Sorted by name: the table is, and a sorted list is made of it faster than a tree.
+/// Sorted by name, as the table is. A list is built faster than a tree.
 #[derive(Clone, Debug, Default)]
 struct Files(Vec<(Cow<'static, str>, Text)>);
 
@@ -41,7 +41,7 @@ impl Files {
         self.position(name).ok().map(|at| &self.0[at].1)
     }
 
-    /// Puts in a text; returns the one that it replaced.
+    /// Inserts a text; returns the one that it replaced.
     fn insert(&mut self, name: Cow<'static, str>, text: Text) -> Option<Text> {
         match self.position(&name) {
             Ok(at) => Some(std::mem::replace(&mut self.0[at].1, text)),

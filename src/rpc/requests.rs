@@ -1,4 +1,4 @@
-//! Our own requests to the client: ids, deadlines, and answers matched to their callers. Late and
+//! Our own requests to the client: ids, deadlines, and answers matched to their callers. LazyText and
 //! unexpected answers are ignored. Must not panic on any answer (hazard f3: a late one kills
 //! tower-lsp's client).
 

@@ -16,7 +16,7 @@ use crate::editor::{Approval, Editor};
 use crate::model::{Model, Reply};
 use world::{
     Escape, PrivilegedBwrap, World, contents, escaped, escapes, grade, outputs, program, running,
-    without_namespaces,
+    with_bwrap, without_namespaces,
 };
 
 /// Each command asks, also one that only reads.
@@ -84,18 +84,16 @@ fn nothing_escapes(
     }
 }
 
-/// A53, A05, A06, A37: where only bwrap may make namespaces, it holds the same programs.
+/// A53, A05, A06, A37: where only bwrap may create namespaces, no program leaves the sandbox either.
 #[test]
 fn a53_no_program_leaves_the_sandbox_of_bwrap() {
-    let Some(bwrap) = PrivilegedBwrap::new() else {
-        return;
-    };
     let all = escapes();
     let tried: Vec<&Escape> = all.iter().collect();
     let model = running(&tried);
-    let mut world = World::new(AUTO, &model);
+    let Some((_bwrap, mut world, mut editor)) = with_bwrap(&model) else {
+        return;
+    };
     let before = around(&world);
-    let mut editor = world.launch_by(bwrap.words(), &model).start();
     nothing_escapes(&mut world, &mut editor, &model, &tried, (before, true));
     assert_eq!(editor.status()["sandbox"], "full");
 }
@@ -170,19 +168,13 @@ fn a_confined_command_can_work() {
     works(&mut world.editor(&model, &[]), &model, &grade);
 }
 
-/// The same where only bwrap may make namespaces.
+/// The same where only bwrap may create namespaces.
 #[test]
 fn a_command_that_bwrap_confines_can_work() {
-    let Some(bwrap) = PrivilegedBwrap::new() else {
-        return;
-    };
     let model = working();
-    let world = World::new(AUTO, &model);
-    works(
-        &mut world.launch_by(bwrap.words(), &model).start(),
-        &model,
-        "full",
-    );
+    if let Some((_bwrap, _world, mut editor)) = with_bwrap(&model) {
+        works(&mut editor, &model, "full");
+    }
 }
 
 fn works(editor: &mut Editor, model: &Model, grade: &str) {

@@ -31,7 +31,7 @@ use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::{PREFIX, Servers};
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
-    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Late, MemoryFacts, Runtime,
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, LazyText, MemoryFacts, Runtime,
     SkillFacts,
 };
 use crate::prompt::{Trust, fence};
@@ -121,8 +121,8 @@ pub fn gather(
     facts
 }
 
-fn sandbox_words(config: SandboxConfig) -> Late {
-    Late::new(move || sandbox::description(&config).to_owned())
+fn sandbox_words(config: SandboxConfig) -> LazyText {
+    LazyText::new(move || sandbox::description(&config).to_owned())
 }
 
 /// The session's MCP servers, as their settings are now.

@@ -32,7 +32,7 @@ pub(super) fn rebased_hunks(
     Ok((hunks, true))
 }
 
-/// Bytes of lines that say nothing.
+/// Lines of at most this many bytes are too common to compare.
 const SHORTEST: usize = 2;
 
 /// [`rebased_hunks`] of a review: it is a conflict, too, if a change touches a hunk or if a line that
@@ -62,7 +62,7 @@ pub(super) fn untouched_hunks(
         .iter()
         .filter(|(line, count)| Some(*count) > then.get(*line));
     let newer: Vec<&str> = newer.map(|(line, _)| *line).collect();
-    // The user may have typed into it since.
+    // The user may have typed into the line after it came back.
     let is_back = |line: &str| line.len() > SHORTEST && newer.iter().any(|it| is_grown(it, line));
     let is_back = |hunk: &Hunk| hunk.text.lines().map(str::trim).any(is_back);
     let by = Author::User;

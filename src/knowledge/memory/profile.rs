@@ -93,7 +93,7 @@ fn merge(entries: &mut Vec<Grouped>) {
 /// The words of a memory.
 struct Said {
     words: BTreeSet<String>,
-    /// A bit for each word, which several words may share: most memories differ in it already.
+    /// A bit for each word; words may share one. It tells most memories apart without comparing words.
     marks: u64,
 }
 

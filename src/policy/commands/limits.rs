@@ -10,8 +10,8 @@ pub const NESTING: usize = 20;
 /// Lines with more openings of brackets and compound commands, also quoted ones, are not parsed.
 pub const PARSED_OPENINGS: usize = 12;
 
-/// Too many commands, or nested too deep. Text in quotes and comments is skipped. A here-document is text too,
-/// so the commands of a line that has one are not counted.
+/// Too many commands, or nested too deep. Text in quotes and comments is skipped. A here-document is
+/// text too, so the commands of a line that has one are not counted.
 pub fn exceeded(line: &str) -> bool {
     let (mut parts, mut depth) = (1_usize, 0_usize);
     let mut deepest = 0;

@@ -1,7 +1,7 @@
-//! bubblewrap in the place of the first stage, where a process may not make user namespaces itself
-//! but bwrap may: it is installed with root's rights, or named in a profile of AppArmor. It makes
-//! the same namespaces and mounts as `helper` and `mounts`, from arguments, and starts the second
-//! stage. Its options are those of its manual page, of version 0.4 and newer.
+//! Runs bubblewrap instead of the first stage, on machines where bwrap may create user namespaces
+//! and other processes may not: it is setuid root, or an AppArmor profile allows it. From its
+//! arguments, bwrap creates the same namespaces and mounts as `helper` and `mounts` do, and starts
+//! the second stage. The options are those of its manual page, version 0.4 or newer.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,18 +19,18 @@ use tempfile::TempDir;
 use super::{Hidden, Plan, Request, in_memory, mounts};
 use crate::env::order;
 
-/// bwrap of `PATH`, if only root can have put it there.
+/// The first bwrap on `PATH` that only root can change.
 pub(super) fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let programs = folders.filter_map(|folder| folder.join("bwrap").canonicalize().ok());
     programs
         .into_iter()
-        .find(|program| belongs_to_root(program))
+        .find(|program| only_root_can_change(program))
 }
 
-/// It and the folders above it can be changed by nobody else.
-fn belongs_to_root(program: &Path) -> bool {
+/// Whether only root can change the program and the folders above it.
+fn only_root_can_change(program: &Path) -> bool {
     program.ancestors().all(|path| {
         path.metadata().is_ok_and(|it| {
             // In a folder such as /tmp only the owner can replace a file.
@@ -40,8 +40,8 @@ fn belongs_to_root(program: &Path) -> bool {
     })
 }
 
-/// Starts the second stage, which `words` name, under bwrap, and waits for it. Its further arguments
-/// are the number of the request's descriptor, and the device and number of the folder.
+/// Starts the second stage under bwrap and waits until it ends. `words` are the first arguments of the
+/// stage; the others are the descriptor of the request, and the device and inode of the folder.
 pub(super) fn run(
     request: &Request,
     file: &File,
@@ -82,7 +82,7 @@ pub(super) fn run(
         .status()
 }
 
-/// A folder with what is mounted over files. The command cannot enter it.
+/// A folder with the files that are mounted over others. The command cannot enter it.
 struct Workshop(TempDir);
 
 impl Workshop {
@@ -96,12 +96,12 @@ impl Workshop {
 
 impl Drop for Workshop {
     fn drop(&mut self) {
-        // What stands for a hidden folder would not be removed without being read.
+        // It cannot be read, and `TempDir` removes only folders that it can read.
         let _ = std::fs::remove_dir(mounts::masks(self.0.path()).1);
     }
 }
 
-/// The options of bwrap, after making what they mount.
+/// Creates what bwrap mounts, and returns its options.
 fn options(plan: &Plan, workshop: &Path) -> Result<Vec<OsString>> {
     let mut words = Words::default();
     for word in [
@@ -140,7 +140,8 @@ fn options(plan: &Plan, workshop: &Path) -> Result<Vec<OsString>> {
     Ok(words.0)
 }
 
-/// Hidden folders in which something stays readable: empty folders, in which only that is mounted.
+/// Hidden folders of which a part stays readable. An empty folder is mounted over each, and the
+/// readable part in it.
 fn emptied(plan: &Plan) -> impl Iterator<Item = &Hidden> {
     let kept = plan
         .hidden
@@ -149,15 +150,15 @@ fn emptied(plan: &Plan) -> impl Iterator<Item = &Hidden> {
     kept.filter(|hidden| hidden.path.is_dir())
 }
 
-/// Whether no emptied folder has taken the place of what the path is in.
+/// Whether the path is outside those folders, or in a readable part.
 fn is_shown(plan: &Plan, path: &Path) -> bool {
     emptied(plan).all(|hidden| {
         !path.starts_with(&hidden.path) || hidden.except.iter().any(|kept| path.starts_with(kept))
     })
 }
 
-/// Later ones are mounted over earlier ones, so deeper folders follow; where both are named,
-/// read-only wins.
+/// Later mounts cover earlier ones, so deeper folders come later. A path that is both writable and
+/// read-only becomes read-only.
 fn folders(plan: &Plan, words: &mut Words) {
     let writable = plan
         .writable

@@ -25,7 +25,7 @@ use super::{
 /// The second argument, of the second stage. The third is the number of the file's descriptor.
 const INNER: &str = "inner";
 
-/// The same, of one that bwrap has started. Then follow the device and the number of the folder.
+/// The same for a second stage that bwrap started. The device and the inode of the folder follow.
 const MOUNTED: &str = "mounted";
 
 /// The exit code of a command that was not started.
@@ -135,7 +135,7 @@ fn run_under(program: &Path, request: &Request, file: &File, input: Stdio) -> Re
     }
 }
 
-/// As a shell has it.
+/// The exit code as a shell reports it.
 fn exit_code(status: ExitStatus) -> u8 {
     status.code().unwrap_or(128 + status.signal().unwrap_or(0)) as u8
 }
@@ -196,7 +196,7 @@ fn run_inner(file: &File) -> Result<u8> {
     run_command(file, &request, (here.st_dev, here.st_ino))
 }
 
-/// The same where bwrap has mounted everything.
+/// The same after bwrap has mounted everything.
 fn run_mounted(file: &File, words: &[OsString]) -> Result<u8> {
     close_inherited(Some(file))?;
     let number = |at: usize| words.get(at)?.to_str()?.parse().ok();
@@ -205,7 +205,7 @@ fn run_mounted(file: &File, words: &[OsString]) -> Result<u8> {
     run_command(file, &read_request(file)?, here)
 }
 
-/// `here`: device and number of the folder that was checked.
+/// `here`: device and inode of the folder that was checked.
 fn run_command(file: &File, request: &Request, here: (u64, u64)) -> Result<u8> {
     std::env::set_current_dir(&request.cwd)?;
     let now = rustix::fs::stat(".")?;
@@ -347,7 +347,7 @@ fn write_reply(file: &File, reply: &Reply) -> Result<()> {
     file.write_all_at(&serde_json::to_vec(reply)?, 0)
 }
 
-/// Closes every descriptor but `kept` that an editor left open for us by mistake, or bwrap.
+/// Closes every descriptor but `kept` that an editor or bwrap left open.
 fn close_inherited(kept: Option<&File>) -> Result<()> {
     let kept = kept.map_or(2, |file| file.as_raw_fd());
     let entries = std::fs::read_dir("/proc/self/fd")?.flatten();

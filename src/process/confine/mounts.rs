@@ -137,7 +137,7 @@ fn overlay(plan: &Plan, workshop: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the file that is mounted over another.
+/// Creates the file that is mounted over the overlay's path.
 pub(super) fn copy(overlay: &Overlay, place: &Path) -> Result<()> {
     std::fs::write(place, &overlay.text)?;
     let file = File::options().write(true).open(place)?;
@@ -185,12 +185,12 @@ fn hide(plan: &Plan, workshop: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What stands for a hidden file, and for a hidden folder.
+/// The paths of the file and of the folder that are mounted over hidden ones.
 pub(super) fn masks(workshop: &Path) -> (PathBuf, PathBuf) {
     (workshop.join("file"), workshop.join("folder"))
 }
 
-/// Makes both so that they cannot be read.
+/// Creates both, unreadable.
 pub(super) fn make_masks(workshop: &Path) -> Result<(PathBuf, PathBuf)> {
     let (file, folder) = masks(workshop);
     std::fs::write(&file, "")?;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::conversation::{Mode, Tier};
 use crate::prompt::Facts;
-use crate::prompt::facts::{ActiveDocument, Detail, Folder, Git, Late, SkillFacts};
+use crate::prompt::facts::{ActiveDocument, Detail, Folder, Git, LazyText, SkillFacts};
 use crate::prompt::types::Trust;
 
 /// Texts with one more layout, as a user's override folder adds it.
@@ -194,7 +194,7 @@ fn conditions_on_facts_follow_the_facts() {
         language: Some("German".to_owned()),
         agent: Some("reviewer".to_owned()),
         docs_path: Some("docs".to_owned()),
-        sandbox: Late::new(|| "no network".to_owned()),
+        sandbox: LazyText::new(|| "no network".to_owned()),
         skills: vec![SkillFacts {
             name: "pdf".to_owned(),
             description: String::new(),

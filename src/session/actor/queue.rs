@@ -36,7 +36,7 @@ impl Actor {
         waits
     }
 
-    /// Late steering becomes a turn of its own, so nothing typed is lost.
+    /// LazyText steering becomes a turn of its own, so nothing typed is lost.
     pub(super) fn enqueue_late(&mut self, late: Vec<Steering>) {
         if late.is_empty() {
             return;

@@ -55,7 +55,7 @@ impl<'a> Bounds<'a> {
         if self.cancel.load(Ordering::Relaxed) {
             Err(Stop::Cancelled)
         } else if Instant::now() >= self.until {
-            Err(Stop::Late)
+            Err(Stop::LazyText)
         } else {
             Ok(())
         }
@@ -66,7 +66,7 @@ impl<'a> Bounds<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Done,
-    Late,
+    LazyText,
     Cancelled,
 }
 
@@ -75,7 +75,7 @@ impl From<Stop> for Result<bool, SearchError> {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Done => Ok(false),
-            Stop::Late => Ok(true),
+            Stop::LazyText => Ok(true),
             Stop::Cancelled => Err(SearchError::Cancelled),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::AUTO;
-use super::world::{PrivilegedBwrap, World, doctor, grade, without_namespaces};
+use super::world::{World, doctor, grade, with_bwrap, without_namespaces};
 use crate::editor::{Approval, Editor};
 use crate::fixture::{Stage, sha256};
 use crate::model::{Model, Reply};
@@ -81,15 +81,13 @@ fn x06_a_workspaces_hook_runs_partly_sandboxed_without_namespaces() {
     assert!(!world.stage.folder("out/new").exists());
 }
 
-/// The same where only bwrap may make namespaces: it is confined, and gets its input.
+/// Where only bwrap may create namespaces, a workspace's hook is confined too, and gets its input.
 #[test]
 fn bwrap_confines_a_workspaces_hook() {
-    let Some(bwrap) = PrivilegedBwrap::new() else {
+    let model = reading();
+    let Some((_bwrap, world, mut editor)) = with_bwrap(&model) else {
         return;
     };
-    let model = reading();
-    let world = World::new(AUTO, &model);
-    let mut editor = world.launch_by(bwrap.words(), &model).start();
     trust(&mut editor, &world.stage);
     run_with_hooks(&mut editor);
     assert!(world.stage.read("input.json").contains("\"PreToolUse\""));

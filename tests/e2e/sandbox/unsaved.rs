@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::AUTO;
-use super::world::{PrivilegedBwrap, World, grade};
+use super::world::{World, grade, with_bwrap};
 use crate::editor::{Approval, Editor};
 use crate::model::{Model, Reply};
 
@@ -27,7 +27,7 @@ fn dirty(settings: &str, text: &str, commands: &[&str]) -> Option<(World, Model,
     Some((world, model, editor))
 }
 
-/// Changes `a.txt`, and allows so many commands.
+/// Changes `a.txt`, and allows this many commands.
 fn type_over(editor: &mut Editor, text: &str, answers: usize) {
     editor.open("a.txt");
     editor.replace("a.txt", "x", text);
@@ -52,18 +52,16 @@ fn a_command_sees_unsaved_text_and_nothing_is_saved() {
     assert!(about.contains("Sees the unsaved text of: a.txt"), "{about}");
 }
 
-/// The same where only bwrap may make namespaces; and what the command writes comes back.
+/// The same where only bwrap may create namespaces; and what the command writes comes back.
 #[test]
 fn bwrap_shows_unsaved_text_and_returns_what_a_command_writes() {
-    let Some(bwrap) = PrivilegedBwrap::new() else {
-        return;
-    };
     let model = Model::steps(vec![
         Reply::exec("cat a.txt"),
         Reply::exec("sed s/screen/SCREEN/ a.txt > out && cat out > a.txt"),
     ]);
-    let world = World::new(AUTO, &model);
-    let mut editor = world.launch_by(bwrap.words(), &model).start();
+    let Some((_bwrap, world, mut editor)) = with_bwrap(&model) else {
+        return;
+    };
     type_over(&mut editor, "on screen", 2);
     editor.run("show and format");
     let result = model.request(1).result();

@@ -162,7 +162,7 @@ fn give(path: &Path) {
     }
 }
 
-/// Makes a program of a shell script.
+/// Writes a shell script that can be run.
 pub fn program(path: &Path, script: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("a program");
     let mode = std::fs::Permissions::from_mode(0o755);
@@ -265,7 +265,15 @@ pub fn escaped<'a>(tried: &[&'a Escape], outputs: &[String]) -> Vec<(&'a str, St
         .collect()
 }
 
-/// A folder with a bwrap that has root's rights.
+/// A world whose user may not create user namespaces, but a setuid bwrap may.
+pub fn with_bwrap(model: &Model) -> Option<(PrivilegedBwrap, World, Editor)> {
+    let bwrap = PrivilegedBwrap::new()?;
+    let world = World::new(super::AUTO, model);
+    let editor = world.launch_by(bwrap.words(), model).start();
+    Some((bwrap, world, editor))
+}
+
+/// A folder with a setuid bwrap.
 pub struct PrivilegedBwrap(TempDir);
 
 impl PrivilegedBwrap {
@@ -280,7 +288,7 @@ impl PrivilegedBwrap {
 
     fn made() -> Result<Self, &'static str> {
         if !rustix::process::geteuid().is_root() {
-            return Err("only root can install bwrap with root's rights");
+            return Err("only root can make a setuid bwrap");
         }
         if grade(&World::new("", &Model::says("ok"))).starts_with("none") {
             return Err("this kernel has no Landlock");
@@ -302,11 +310,11 @@ impl PrivilegedBwrap {
         let tried = Command::new(&words[0]).args(&words[1..]).output();
         match tried.is_ok_and(|output| output.status.success()) {
             true => Ok(made),
-            false => Err("this machine lets bwrap make no namespaces"),
+            false => Err("bwrap can create no namespaces on this machine"),
         }
     }
 
-    /// What starts a program as the ordinary user, who may not make user namespaces.
+    /// The words that start a program as the ordinary user, who may not create user namespaces.
     pub fn words(&self) -> Vec<String> {
         let path = std::env::var("PATH").unwrap_or_default();
         self.words_with(&format!("{}:{path}", self.0.path().display()))

@@ -766,7 +766,7 @@
 ---@field edits interline.TextEdit[] Ascending, not overlapping.
 ---@field undoBreak boolean
 ---@field save? boolean|vim.NIL
----@field exact? boolean Not mapped to a newer text: that is `refused`.
+---@field exact? boolean Do not map the edits to a newer text: answer `refused`.
 
 --- One replacement in the text at the request's version; positions in the host's encoding.
 ---@class interline.TextEdit

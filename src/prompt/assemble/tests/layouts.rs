@@ -13,7 +13,7 @@ mod zyhive;
 use super::*;
 use crate::conversation::ToolFacts;
 use crate::knowledge::persona::FileText;
-use crate::prompt::facts::{AgentPrompt, Late, MemoryFacts, NO_SANDBOX, Runtime, SkillFacts};
+use crate::prompt::facts::{AgentPrompt, LazyText, MemoryFacts, NO_SANDBOX, Runtime, SkillFacts};
 
 /// The fixture under another layout.
 fn built(layout: &str, facts: &Facts) -> Assembled {
@@ -143,7 +143,7 @@ fn rich(trusted: bool) -> Facts {
         resources: words(&["docs/plan.md"]),
         attachments: words(&["image/png"]),
         picked: vec![("review (git)".to_owned(), "Review the branch.".to_owned())],
-        sandbox: Late::new(|| "landlock: writes stay inside the folders".to_owned()),
+        sandbox: LazyText::new(|| "landlock: writes stay inside the folders".to_owned()),
         degraded: vec![("web_fetch".to_owned(), "the network is down".to_owned())],
         constraints: words(&["Do not touch the schema."]),
         summary: Some("The cart was fixed.".to_owned()),

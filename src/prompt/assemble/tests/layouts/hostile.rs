@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::prompt::facts::{Late, MemoryFacts};
+use crate::prompt::facts::{LazyText, MemoryFacts};
 
 const NAMES: [&str; 6] = ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"];
 /// In every untrusted text.
@@ -115,7 +115,7 @@ fn facts_of(trusted: bool, texts: &[String], names: &[String]) -> Facts {
     facts.runtime.host = name();
     facts.runtime.channel = name();
     let sandbox = name();
-    facts.sandbox = Late::new(move || sandbox);
+    facts.sandbox = LazyText::new(move || sandbox);
     facts
 }
 
@@ -297,7 +297,7 @@ fn without(mut facts: Facts, gone: u32) -> Facts {
     }
     if gone(3) {
         facts.tools.clear();
-        facts.sandbox = Late::default();
+        facts.sandbox = LazyText::default();
         facts.docs_path = None;
     }
     if gone(4) {
@@ -331,7 +331,7 @@ fn huge_facts_make_no_huge_prompt() {
     // As long as the gatherer leaves them.
     skill.description.truncate(1_024);
     skill.location.truncate(4_096);
-    facts.sandbox = Late::default();
+    facts.sandbox = LazyText::default();
     facts.skills = (0..500)
         .map(|number| SkillFacts {
             folder: None,

@@ -14,7 +14,7 @@ type Change = (&'static str, fn(&mut Facts));
 const CHANGES: [Change; 23] = [
     ("working directory", |facts| facts.cwd = "/else".to_owned()),
     ("sandbox", |facts| {
-        facts.sandbox = Late::new(|| NO_SANDBOX.to_owned())
+        facts.sandbox = LazyText::new(|| NO_SANDBOX.to_owned())
     }),
     ("names of tools", |facts| facts.tools.truncate(3)),
     ("summaries of tools", |facts| {

@@ -194,7 +194,7 @@ fn settings_make_their_segments() {
         aliases: Vec::new(),
         notes: None,
         docs_path: None,
-        sandbox: Late::new(|| NO_SANDBOX.to_owned()),
+        sandbox: LazyText::new(|| NO_SANDBOX.to_owned()),
         owners: Vec::new(),
         ..whole()
     };
