@@ -396,6 +396,23 @@ fn a_line_that_came_back_and_was_typed_into_is_not_written_twice() {
     });
 }
 
+/// In one change, the client reports an undo that brings a line back and an edit that replaces the
+/// same line below it: it looks as if only the new line had been added.
+#[test]
+fn an_edit_that_looks_like_an_insertion_after_an_undo_is_not_sent_again() {
+    let act = |place, lines, new| Act { place, lines, new };
+    check(&Case {
+        habits: Habits {
+            late: Duration::from_millis(312),
+            ..Habits::ANCHORED
+        },
+        base: "end end\nend end\n丆万丈\n三上下\n".to_owned(),
+        agent: vec![(1, act(2, 2, 0)), (33, act(0, 1, 0)), (89, act(0, 1, 1))],
+        user: vec![(604, Deed::Saves), (0, Deed::Undoes)],
+        reviewer: Vec::new(),
+    });
+}
+
 /// The number of cases that `scripts/reviews` asks for; they differ each time.
 fn asked() -> Option<u32> {
     let cases = std::env::var("REVIEW_CASES").ok()?;

@@ -203,6 +203,11 @@ impl Flight {
             return self.without_document(answered);
         };
         let settled = self.settled(document);
+        // Text that was undone in the same change may only look as if the edit were missing.
+        let verdict = match (&answered.answer, verdict) {
+            (EditAnswer::Mapped { .. }, Verdict::Absent) => Verdict::Unknown,
+            (_, verdict) => verdict,
+        };
         let unknown = verdict == Verdict::Unknown;
         let end = match (&answered.answer, verdict) {
             (_, Verdict::Shown { from, to, moved }) => End::Shown { from, to, moved },
@@ -235,10 +240,6 @@ impl Flight {
             (EditAnswer::Claimed | EditAnswer::Mapped { .. }, Verdict::Pending) => {
                 return (None, None);
             }
-            (EditAnswer::Mapped { .. }, Verdict::Absent) => End::Refused {
-                reason: "the editor reported success for a version without the edit".to_owned(),
-                again: true,
-            },
             (EditAnswer::Claimed, Verdict::Absent) => {
                 // A change after the answer proves that the edit was dropped. So does one before
                 // it, if the client drops edits for other versions: the edit met a newer text, or
