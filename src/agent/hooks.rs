@@ -96,16 +96,15 @@ pub struct Occasion<'a> {
 /// Reads the session's hooks; the notices about files that are not used.
 pub async fn load(place: &Place<'_>) -> Vec<String> {
     let (shared, cwd) = (place.shared.clone(), place.cwd.to_owned());
-    let found = tasks::blocking(move || {
+    let sandbox = place.config.sandbox.clone();
+    let looked = tasks::blocking(move || {
         let trusted = || shared.trusted(&cwd);
-        hooks::find(&shared.workspace, &shared.env, &shared.trust, &cwd, trusted)
+        let found = hooks::find(&shared.workspace, &shared.env, &shared.trust, &cwd, trusted);
+        let notices = problems(&found, &sandbox);
+        (found, notices)
     });
-    let found = found.await.unwrap_or_default();
-    let (found, sandbox) = (Arc::new(found), place.config.sandbox.clone());
-    let listed = found.clone();
-    let notices = tasks::blocking(move || problems(&listed, &sandbox));
-    let notices = notices.await.unwrap_or_default();
-    *place.hooks.found.lock() = Some(found);
+    let (found, notices) = looked.await.unwrap_or_default();
+    *place.hooks.found.lock() = Some(Arc::new(found));
     notices
 }
 

@@ -1,12 +1,14 @@
 //! What is left of logged edits in the current text, as places to review or to revert. Edits on one
 //! line are one place, and what others changed elsewhere belongs to none. Pure.
 
+mod anchors;
 mod back;
 
 use std::ops::Range;
 
 use ropey::Rope;
 
+use self::anchors::Anchors;
 use super::{Hunk, with_new_starts};
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::sha256;
@@ -69,21 +71,27 @@ pub fn places(present: &str, edits: &[Logged]) -> Places {
     let mut spans = Spans::default();
     let mut gone: Vec<HunkAt> = Vec::new();
     let mut undone: Vec<HunkAt> = Vec::new();
-    let untouched = backward(&mut text, edits, &mut undone, |text, hunk, at, exactly| {
-        let found = exactly.or_else(|| find(text, hunk, |range| spans.guessed(range)));
-        let place = match found {
+    let untouched = backward(&mut text, edits, &mut undone, |text, hunk, at, known| {
+        let found = known
+            .exactly
+            .or_else(|| find(text, hunk, |range| spans.guessed(range)));
+        let place = match found.or(known.anchored) {
             Some(start) => Some((start..start + hunk.new.len(), hunk.old.clone(), false)),
             None => between(text, hunk)
                 .filter(|(range, old)| text[range.clone()] != **old)
                 .map(|(range, old)| (range, old, true)),
         };
-        match place {
-            Some((range, old, amended)) => {
-                text.replace_range(range.clone(), &old);
-                spans.add(&range, old.len(), at, amended);
-            }
-            None => gone.push(at),
-        }
+        let Some((range, old, amended)) = place else {
+            gone.push(at);
+            return None;
+        };
+        text.replace_range(range.clone(), &old);
+        spans.add(&range, old.len(), at, amended);
+        Some(Reverted {
+            range,
+            length: old.len(),
+            amended,
+        })
     });
     gone.extend(undone);
     gone.sort_unstable();
@@ -214,19 +222,35 @@ impl Spans {
     }
 }
 
-/// Visits the hunks of `edits`, the last one first, each with its place if the text is the one that
-/// its edit left. `each` reverts it in the text, in which the next one is searched. Those of edits that
-/// are not in force are `undone`. Whether the text is what these edits alone made.
+/// Where a visited hunk is in the text.
+struct Known {
+    /// The text is the one that its edit left.
+    exactly: Option<usize>,
+    /// The next edit was made in that text, and is reverted.
+    anchored: Option<usize>,
+}
+
+/// How a visited hunk was reverted: `length` bytes took the place of `range`.
+struct Reverted {
+    range: Range<usize>,
+    length: usize,
+    amended: bool,
+}
+
+/// Visits the hunks of `edits`, the last one first, each with what is known of its place. `each`
+/// reverts it in the text, in which the next one is searched. Those of edits that are not in force
+/// are `undone`. Whether the text is what these edits alone made.
 fn backward(
     text: &mut String,
     edits: &[Logged],
     undone: &mut Vec<HunkAt>,
-    mut each: impl FnMut(&mut String, &LoggedHunk, HunkAt, Option<usize>),
+    mut each: impl FnMut(&mut String, &LoggedHunk, HunkAt, Known) -> Option<Reverted>,
 ) -> bool {
     let mut untouched = true;
     let mut left = edits;
     // The text before the edit that was visited last, whatever others changed since.
     let mut then: Option<&str> = None;
+    let mut anchors = Anchors::default();
     loop {
         let now = sha256(text.as_bytes());
         let count = in_force(then.unwrap_or(&now), left).min(in_force(&now, left));
@@ -239,11 +263,29 @@ fn backward(
         };
         let exact = now == edit.hash;
         untouched &= exact;
+        let followed = then == Some(edit.hash.as_str());
+        let mut own_anchors = Anchors::default();
         for (own, (hunk, start)) in placed(&edit.hunks).enumerate().rev() {
             let here = |at: usize| text.get(at..).is_some_and(|it| it.starts_with(&hunk.new));
-            let exactly = (exact && here(start)).then_some(start);
-            each(text, hunk, (earlier.len(), own), exactly);
+            let known = Known {
+                exactly: (exact && here(start)).then_some(start),
+                anchored: match followed {
+                    true => anchors.find(text, start, &hunk.new),
+                    false => None,
+                },
+            };
+            let Some(reverted) = each(text, hunk, (earlier.len(), own), known) else {
+                continue;
+            };
+            for anchors in [&mut anchors, &mut own_anchors] {
+                anchors.shift(&reverted.range, reverted.length);
+            }
+            if !reverted.amended {
+                let old = hunk.start..hunk.start + hunk.old.len();
+                own_anchors.add(old, reverted.range.start);
+            }
         }
+        anchors = own_anchors;
         then = Some(&edit.before);
         left = earlier;
     }

@@ -172,9 +172,8 @@ impl<'a> TextSource<'a> {
                 false => Ok(None),
             };
         };
-        if let Some(located) = self.on_the_way(path, argument) {
-            let there = located.kind != FileKind::Missing || located.open;
-            return Ok(there.then_some(located));
+        if let Some((folder, name)) = self.on_the_way(path, argument) {
+            return Ok(beneath::locate_entry(self.workspace, folder, name));
         }
         if plain(argument) {
             return Ok(beneath::locate_existing(self.workspace, path));
@@ -187,15 +186,15 @@ impl<'a> TextSource<'a> {
         }
     }
 
-    /// The facts about an entry of the session's directory or of a folder above it. These folders
-    /// are canonical already, and deep directories have many of them.
-    fn on_the_way(&self, path: &Path, argument: &str) -> Option<Located> {
+    /// The folder and the name of an entry of the session's directory or of a folder above it. These
+    /// folders are canonical already, and deep directories have many of them.
+    fn on_the_way<'p>(&self, path: &'p Path, argument: &str) -> Option<(&'p Path, &'p str)> {
         let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
         (plain(argument)
             && argument.ends_with(name)
             && self.canonical
             && self.cwd.starts_with(folder))
-        .then(|| beneath::locate_entry(self.workspace, folder, name))
+        .then_some((folder, name))
     }
 
     /// The file's standing, or why it may not be read. Opens nothing.

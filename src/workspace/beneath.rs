@@ -122,28 +122,32 @@ pub fn locate_path(workspace: &Workspace, path: &Path) -> Located {
     located(workspace, resolve(path))
 }
 
-/// The facts about the entry `name` of a canonical folder: like [`locate_path`], without resolving
-/// the folder's links again.
-pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Located {
+/// The facts about the entry `name` of a canonical folder: like [`locate_existing`], without
+/// resolving the folder's links again.
+pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Option<Located> {
     let path = folder.join(name);
     let data = std::fs::symlink_metadata(&path);
     if data.as_ref().is_ok_and(std::fs::Metadata::is_symlink) {
-        return locate_path(workspace, &path);
+        return locate_existing(workspace, &path);
     }
     let resolved = Resolved {
         path,
         facts: Some(facts(data)),
         ..Resolved::default()
     };
-    located(workspace, resolved)
+    existing(workspace, resolved)
 }
 
 /// The facts about an absolute path where something is or may be open; `None` if there is nothing.
 pub fn locate_existing(workspace: &Workspace, path: &Path) -> Option<Located> {
-    let resolved = resolve(path);
+    existing(workspace, resolve(path))
+}
+
+fn existing(workspace: &Workspace, resolved: Resolved) -> Option<Located> {
     let missing = matches!(resolved.facts, Some((FileKind::Missing, _)));
-    // Where the path is relative to the roots takes more calls than finding nothing there.
-    if missing && !workspace.may_be_open(path) {
+    // Where the path is relative to the roots, and whether it is excluded, takes more calls than
+    // finding nothing there.
+    if missing && !workspace.may_be_open(&resolved.path) {
         return None;
     }
     let located = located(workspace, resolved);

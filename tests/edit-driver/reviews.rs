@@ -259,6 +259,16 @@ impl Stage {
             ask.after = Some(format!("{}{own}", hunk.after.trim_end_matches('\n')) + "\n");
         }
         let (restarts, sent) = (self.world().restarts, self.scene.editor.requests().len());
+        eprintln!(
+            "DECIDE {decision:?} {:?}\nALL {:?}\nTEXT {:?}",
+            (&hunk.before, &hunk.after, hunk.state),
+            listed
+                .iter()
+                .flat_map(|f| &f.hunks)
+                .map(|h| (h.before.clone(), h.after.clone(), h.state))
+                .collect::<Vec<_>>(),
+            self.scene.editor.text()
+        );
         let answer = review::decide(&self.from, std::slice::from_ref(&ask)).await;
         let status = answer.unwrap().0.results[0].status;
         let same = self.world().restarts == restarts;
@@ -410,6 +420,28 @@ fn an_edit_that_looks_like_an_insertion_after_an_undo_is_not_sent_again() {
         agent: vec![(1, act(2, 2, 0)), (33, act(0, 1, 0)), (89, act(0, 1, 1))],
         user: vec![(604, Deed::Saves), (0, Deed::Undoes)],
         reviewer: Vec::new(),
+    });
+}
+
+/// The second edit removes a line that the first one wrote, and the user types below while both are
+/// rejected: neither may remain as a change of its own.
+#[test]
+fn a_rejection_of_two_edits_of_one_place_leaves_nothing_of_them() {
+    let act = |place, new| Act {
+        place,
+        lines: 1,
+        new,
+    };
+    let types = |place, length| Deed::Types { place, length };
+    check(&Case {
+        habits: Habits::VSCODE,
+        base: "一丁丂\nend end\n丆万丈\n\nend end\nend end\n}\n丕世丗\n".to_owned(),
+        agent: vec![(6, act(1, 2)), (0, act(2, 0))],
+        user: vec![(0, types(12, 1)), (1_283, types(26, 2))],
+        reviewer: vec![
+            (1_280, act(0, 0), Decision::Reject),
+            (3, act(0, 0), Decision::Keep),
+        ],
     });
 }
 

@@ -78,16 +78,7 @@ fn page(
     tree: &mut Tree,
 ) -> Option<Page> {
     let mut add_problem = |reason: String| tree.problems.push((label.to_owned(), reason));
-    let located = match beneath::locate(workspace, cwd, label) {
-        Ok(located) => located,
-        Err(error) => {
-            add_problem(error.to_string());
-            return None;
-        }
-    };
-    if located.kind == FileKind::Missing && !located.open {
-        return None;
-    }
+    let located = beneath::locate_existing(workspace, &cwd.join(label))?;
     let text = match read(workspace, cwd, &located) {
         Ok(text) => text,
         Err(reason) => {
