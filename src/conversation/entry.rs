@@ -250,6 +250,13 @@ pub struct LoggedHunk {
     /// after the edit: if one is in a later text, something brought it back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vanished: Vec<(usize, usize)>,
+    /// Which of the lines of `lead`, `new` and `trail` together, as ranges of numbers from 0, the
+    /// text after the edit has elsewhere too: they do not identify the place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub common: Vec<(usize, usize)>,
+    /// Nor do all of them together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
 }
 
 /// A compacted conversation. This record alone says how the conversation continues, so that if it

@@ -3,6 +3,7 @@
 
 mod anchors;
 mod back;
+mod common;
 
 use std::ops::Range;
 
@@ -312,14 +313,15 @@ fn placed(
 /// `guessed`: whether what is there was put back for text of others, which proves nothing.
 fn find(text: &str, hunk: &LoggedHunk, guessed: impl Fn(Range<usize>) -> bool) -> Option<usize> {
     let (lead, trail) = (hunk.lead.as_str(), hunk.trail.as_str());
-    let whole = format!("{lead}{}{trail}", hunk.new);
+    let whole = common::whole(hunk);
+    let common = common::common_lines(hunk, &whole);
     // Empty surroundings mean the beginning or the end of the text.
     let fits = |start: &usize| {
         let end = start + whole.len();
         (!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len())
     };
     // Only all of its surroundings identify a deletion.
-    if identifies(&whole, TELLING) {
+    if identifies(&whole, TELLING) && !hunk.repeated {
         let mut places = occurrences(text, &whole).filter(fits);
         match (places.next(), places.next()) {
             (Some(at), None) if !guessed(at..at + whole.len()) => return Some(at + lead.len()),
@@ -352,7 +354,7 @@ fn find(text: &str, hunk: &LoggedHunk, guessed: impl Fn(Range<usize>) -> bool) -
             }
             found = Some(at);
             let range = at - lead.len()..at - lead.len() + wanted.len();
-            telling = telling || (!guessed(range) && has_unique_line(text, &wanted));
+            telling = telling || (!guessed(range) && has_unique_line(text, &wanted, &common));
         }
     }
     found.filter(|_| telling)
@@ -362,12 +364,16 @@ fn occurrences(text: &str, wanted: &str) -> impl Iterator<Item = usize> {
     text.match_indices(wanted).map(|(start, _)| start)
 }
 
-/// Whether one of the lines of a part of `text` is nowhere else in it. Where all are common, another
-/// place may be alike by chance, and the right one changed since.
-fn has_unique_line(text: &str, part: &str) -> bool {
-    let lines = part.lines().map(str::trim);
-    let mut telling = lines.filter(|line| identifies(line, SHORTEST));
-    telling.any(|line| occurrences(text, line).nth(1).is_none())
+/// Whether one of the lines of a part of `text` is nowhere else in it, and was nowhere else when the
+/// edit was made.
+fn has_unique_line(text: &str, part: &str, common: &[&str]) -> bool {
+    let mut lines = part.lines().map(str::trim);
+    lines.any(|line| tells(line, common) && occurrences(text, line).nth(1).is_none())
+}
+
+/// Whether a trimmed line, which may be a part of one, is not a `common` one.
+fn tells(line: &str, common: &[&str]) -> bool {
+    identifies(line, SHORTEST) && !common.iter().any(|other| other.contains(line))
 }
 
 /// The place of a hunk whose written text was changed since: what is between its old surroundings,
@@ -381,7 +387,14 @@ fn between(text: &str, hunk: &LoggedHunk) -> Option<(Range<usize>, String)> {
         (last_lines(lead), first_lines(trail)),
         (lines_before, lines_after),
     ];
+    let whole = common::whole(hunk);
+    let common = common::common_lines(hunk, &whole);
+    // Where all lines are common, another place may be alike by chance, and this one changed since.
+    let telling = |part: &str| part.lines().any(|line| tells(line.trim(), &common));
     tries.into_iter().find_map(|(before, after)| {
+        if !common.is_empty() && !telling(before) && !telling(after) {
+            return None;
+        }
         let range = only_between(text, hunk, before, after)?;
         // What the longer surroundings have belongs to the hunk then.
         let own_start = lead
@@ -458,10 +471,14 @@ pub fn logged(before: &Rope, after: &Rope, hunks: &[Hunk]) -> Vec<LoggedHunk> {
         lead: text_before(after, start),
         trail: text_after(before, hunk.end),
         vanished: Vec::new(),
+        common: Vec::new(),
+        repeated: false,
     });
     let mut hunks: Vec<LoggedHunk> = hunks.collect();
+    let text = String::from(after);
+    common::note_common(&mut hunks, &text);
     if hunks.iter().any(|hunk| identifies(&hunk.old, SHORTEST)) {
-        back::note_vanished(&mut hunks, &String::from(after));
+        back::note_vanished(&mut hunks, &text);
     }
     hunks
 }

@@ -259,16 +259,6 @@ impl Stage {
             ask.after = Some(format!("{}{own}", hunk.after.trim_end_matches('\n')) + "\n");
         }
         let (restarts, sent) = (self.world().restarts, self.scene.editor.requests().len());
-        eprintln!(
-            "DECIDE {decision:?} {:?}\nALL {:?}\nTEXT {:?}",
-            (&hunk.before, &hunk.after, hunk.state),
-            listed
-                .iter()
-                .flat_map(|f| &f.hunks)
-                .map(|h| (h.before.clone(), h.after.clone(), h.state))
-                .collect::<Vec<_>>(),
-            self.scene.editor.text()
-        );
         let answer = review::decide(&self.from, std::slice::from_ref(&ask)).await;
         let status = answer.unwrap().0.results[0].status;
         let same = self.world().restarts == restarts;

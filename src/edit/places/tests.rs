@@ -176,6 +176,58 @@ fn the_log_names_the_removed_lines_that_are_nowhere_else() {
     );
 }
 
+#[test]
+fn the_log_names_the_lines_around_a_hunk_that_the_text_has_elsewhere() {
+    let common = |before: &str, after: &str| {
+        let hunks = edit(before, after).hunks.into_iter();
+        let hunks = hunks.map(|it| (it.common, it.repeated));
+        hunks.collect::<Vec<_>>()
+    };
+    let twins = "return;\na();\nend();\nreturn;\nb();\nend();\n";
+    // `return;` and `end();` are twice in the text, and `end();` also around the hunk.
+    assert_eq!(
+        common(twins, &twins.replace("b();", "b(1);")),
+        [(vec![(2, 3)], false)]
+    );
+    let many = twins.replace('b', "a").repeat(4);
+    let changed = format!("{many}{many}");
+    let before = changed
+        .replacen("a();", "b();", 6)
+        .replacen("b();", "a();", 5);
+    assert_eq!(common(&before, &changed), [(vec![(0, 6)], true)]);
+    assert_eq!(
+        common(CODE, &CODE.replace("second", "zweite")),
+        [(vec![], false)]
+    );
+}
+
+/// The right place no longer looks as it did, and another one does.
+#[test]
+fn a_place_that_the_user_changed_is_not_taken_for_one_that_was_like_it() {
+    let part = |name: &str, body: &str| {
+        format!("fn {name}() {{\n    let x = get();\n    {body};\n    done();\n}}\n")
+    };
+    let before = [
+        part("one", "set(0)"),
+        part("two", "get(0)"),
+        part("three", "set(9)"),
+    ]
+    .concat();
+    let after = before.replace("get(0)", "set(0)");
+    let edits = turn(&[&before, &after]);
+    assert_eq!(shown(&after, &edits).len(), 1);
+    let at = after.find("fn two").unwrap();
+    let (head, rest) = after.split_at(at);
+    for typed in ["let y = get();", "let x = get(1);"] {
+        let rest = rest
+            .replacen("let x = get();", typed, 1)
+            .replacen("fn two", "fn zwei", 1);
+        let typed = format!("{head}{rest}");
+        let places = places(&typed, &edits);
+        assert!(places.found.iter().all(|it| it.range.start > at), "{typed}");
+    }
+}
+
 /// A reload between two edits: what the first one deleted is back, and is not inserted again.
 #[test]
 fn an_edit_that_was_undone_before_the_next_one_is_gone() {
