@@ -166,8 +166,9 @@ impl Log {
 
     /// Syncs everything written to the disk.
     pub fn sync(&self) {
-        let writer = self.file.lock();
-        if let Err(error) = writer.file.sync_data() {
+        // Not under the lock: meanwhile a turn may write more, and must not wait for the disk.
+        let file = self.file.lock().file.try_clone();
+        if let Err(error) = file.and_then(|file| file.sync_data()) {
             tracing::warn!("syncing {}: {error}", self.path.display());
         }
     }
