@@ -356,8 +356,9 @@ fn an_entry_of_a_canonical_folder_is_what_its_path_is() {
         "a", "link", "out", "loop", "twice", "pipe", "src", "none", "unsaved",
     ] {
         let entry = locate_entry(&place.workspace, &place.repo, name);
-        let path = locate_path(&place.workspace, &place.repo.join(name));
+        let path = locate_existing(&place.workspace, &place.repo.join(name));
         assert_eq!(format!("{entry:?}"), format!("{path:?}"), "{name}");
+        assert_eq!(entry.is_none(), name == "none", "{name}");
     }
 }
 
