@@ -6,6 +6,7 @@ pub mod lists;
 pub mod paths;
 pub mod roles;
 pub mod rules;
+pub mod schemas;
 
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,8 @@ pub enum Fact {
     Path { located: Located, access: Access },
     /// A file is created on disk, because the editor does not create files on request.
     OnDisk,
+    /// A change adds the address of a schema on the network, which editors fetch.
+    RemoteSchema,
     /// A command line for `/bin/sh -c` and its folder. `runs`: an entry for each file that it names
     /// or runs; `variables`: names of the variables that the agent stored for commands; `sandbox`:
     /// how far it is confined; `escalation`: what it asks for beyond that.
@@ -169,6 +172,8 @@ pub enum Reason {
     Command,
     DangerousCharacters,
     OnDisk,
+    /// Editors fetch the address of a schema that a file names.
+    RemoteSchema,
     /// Stored in Interline's own folders, through code that checks it.
     Memory,
     /// Later sessions in all folders read it.
@@ -213,6 +218,7 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 access: Access::Write,
             } => decide_write(policy, located),
             Fact::OnDisk => ask(Reason::OnDisk),
+            Fact::RemoteSchema => ask(Reason::RemoteSchema),
             Fact::Command {
                 command,
                 cwd,

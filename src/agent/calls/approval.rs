@@ -164,7 +164,11 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
             pin: pin.clone(),
         }),
         Fact::Memory { everywhere, .. } => everywhere.then_some(Rule::Memory),
-        Fact::Path { .. } | Fact::OnDisk | Fact::Setting { .. } | Fact::NewFolder => None,
+        Fact::Path { .. }
+        | Fact::OnDisk
+        | Fact::RemoteSchema
+        | Fact::Setting { .. }
+        | Fact::NewFolder => None,
     })
 }
 
