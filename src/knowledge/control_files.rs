@@ -215,13 +215,14 @@ fn markdown(path: &Path) -> bool {
 /// regular file of at most [`LIMIT`] that is below `top` with links resolved. `None` if it does not
 /// exist.
 pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Text>, String> {
-    let Some(located) = beneath::locate_existing(workspace, path) else {
-        let link = std::fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
-        return match link {
+    let located = beneath::locate_path(workspace, path);
+    if located.kind == FileKind::Missing && !located.open {
+        // Links were resolved: a link at `path` would have led elsewhere.
+        return match located.path != path && std::fs::symlink_metadata(path).is_ok() {
             true => Err("it is a link that leads nowhere".to_owned()),
             false => Ok(None),
         };
-    };
+    }
     if !located.path.starts_with(top) {
         return Err("it leads out of the folder and was not followed".to_owned());
     }
