@@ -1,5 +1,5 @@
-//! What cargo cannot say: the texts of `prompts/` as a table, and how the linker stores relocations,
-//! which depends on the machine's C library.
+//! What cargo cannot say: the texts of `prompts/` as a table, how the linker stores relocations, which
+//! depends on the machine's C library, and in which order it puts the functions.
 
 use std::collections::BTreeMap;
 use std::env::var;
@@ -30,7 +30,11 @@ fn main() -> std::io::Result<()> {
     table.push_str("]\n");
     let out = var("OUT_DIR").map_err(std::io::Error::other)?;
     std::fs::write(Path::new(&out).join("prompts.rs"), table)?;
-    pack_relocations();
+    // Another linker may not know the options.
+    if knows_linker() {
+        pack_relocations();
+        order_functions(&here);
+    }
     Ok(())
 }
 
@@ -46,15 +50,29 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A megabyte less to read and to touch at each start. An older C library refuses such a program
-/// and names the reason, so it is for programs that run where they are built; and elsewhere than on
-/// this processor, Rust's default linker may not know the option.
-fn pack_relocations() {
+/// Whether the program is built for this machine, with Rust's own linker.
+fn knows_linker() -> bool {
     let target = var("TARGET").unwrap_or_default();
     let here = var("HOST").is_ok_and(|host| host == target);
-    let known = here && target == "x86_64-unknown-linux-gnu";
-    if known && glibc().is_some_and(|version| version >= PACKED) {
+    let flags = var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let other = var("RUSTC_LINKER").is_ok() || flags.contains("-fuse-ld");
+    here && target == "x86_64-unknown-linux-gnu" && !other
+}
+
+/// A megabyte less to read and to touch at each start. An older C library refuses such a program
+/// and names the reason, so it is for programs that run where they are built.
+fn pack_relocations() {
+    if glibc().is_some_and(|version| version >= PACKED) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+/// Four megabytes less to map. The script is added to the linker's own.
+fn order_functions(here: &Path) {
+    println!("cargo::rerun-if-changed=early.ld");
+    if var("PROFILE").is_ok_and(|profile| profile == "release") {
+        let script = here.join("early.ld");
+        println!("cargo::rustc-link-arg-bins=-T{}", script.display());
     }
 }
 

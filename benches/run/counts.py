@@ -1,11 +1,13 @@
 """Instruction counts by callgrind of start, a read step and a delta, as ratios to the floor's counts,
-and the size of the program, compared with `benches/counts.toml`. No clock is involved."""
+the size of the program, and that of the part that runs early (early.ld), compared with
+`benches/counts.toml`. No clock is involved."""
 
 import argparse
 import os
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tomllib
 
@@ -72,7 +74,15 @@ def ratios(interline, floor):
     return {key: (ours[key] / beside[key], ours[key], beside[key]) for key in ours}
 
 
-def compare(found, size, stored):
+def early(program):
+    """Bytes of the functions that are side by side because they run early. Few: the lines of early.ld
+    match the compiler's names no longer."""
+    listing = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True, check=True)
+    found = re.search(r"\.text\.early\s+PROGBITS\s+\w+\s+\w+\s+(\w+)", listing.stdout)
+    return int(found.group(1), 16) if found else 0
+
+
+def compare(found, sizes, stored):
     """Prints each figure with its band; how many are inside and outside."""
     good, bad = 0, 0
     for key, (ratio, ours, beside) in found.items():
@@ -83,20 +93,23 @@ def compare(found, size, stored):
         print(f"{key:6} {ours:12.0f} instructions, floor {beside:12.0f}: {ratio:6.2f} x "
               f"({low:.2f} to {high:.2f}): {word}")
         good, bad = good + fine, bad + (not fine)
-    limit = stored["binary"]["bytes"]
-    low, high = limit * 0.95, limit * 1.05
-    fine = low <= size <= high
-    word = "fine" if fine else "LARGER than stored" if size > high else "SMALLER than stored"
-    print(f"size   {size:12} bytes ({low:.0f} to {high:.0f}): {word}")
-    return good + fine, bad + (not fine)
+    for key, size in sizes.items():
+        limit = stored["binary"][key]
+        low, high = limit * 0.95, limit * 1.05
+        fine = low <= size <= high
+        word = "fine" if fine else "LARGER than stored" if size > high else "SMALLER than stored"
+        print(f"{key:6} {size:12} bytes ({low:.0f} to {high:.0f}): {word}")
+        good, bad = good + fine, bad + (not fine)
+    return good, bad
 
 
-def store(found, size):
-    rows = "".join(f"{key} = {ratio:.3f}\n" for key, (ratio, _, _) in found.items())
+def store(found, sizes):
+    ratio = "".join(f"{key} = {ratio:.3f}\n" for key, (ratio, _, _) in found.items())
+    binary = "".join(f"{key} = {size}\n" for key, size in sizes.items())
     with open(FILE, "w", encoding="utf-8") as out:
         out.write("# Written by `scripts/counts --update`: instructions of the program divided by the\n"
-                  "# floor's, and the size of the release binary. `scripts/counts` compares.\n"
-                  f"\n[ratio]\n{rows}\n[binary]\nbytes = {size}\n")
+                  "# floor's, and the bytes of the release binary, all and those of early.ld.\n"
+                  f"# `scripts/counts` compares.\n\n[ratio]\n{ratio}\n[binary]\n{binary}")
 
 
 def main():
@@ -111,12 +124,14 @@ def main():
     with open(FILE, "rb") as rows:
         stored = tomllib.load(rows)
     found = ratios(interline, os.path.abspath(options.floor))
-    size = os.path.getsize(interline)
-    good, bad = compare(found, size, stored)
+    sizes = {"bytes": os.path.getsize(interline), "early": early(interline)}
+    good, bad = compare(found, sizes, stored)
     if options.update:
-        store(found, size)
+        store(found, sizes)
         print(f"stored in {os.path.relpath(FILE)}")
         return
+    if sizes["early"] < sizes["bytes"] / 10:
+        print("Few functions match early.ld: run `scripts/early`, which writes it again.")
     if bad:
         print("A figure left its band. If that is intended, also if it is better now, run "
               "`scripts/counts --update` and commit benches/counts.toml.")
