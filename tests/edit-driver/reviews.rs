@@ -435,6 +435,37 @@ fn a_rejection_of_two_edits_of_one_place_leaves_nothing_of_them() {
     });
 }
 
+/// An editor that never answers reports the edit, what is typed into it and what a formatter makes
+/// of both as one change.
+#[test]
+fn an_edit_that_a_formatter_indented_at_once_is_not_taken_for_refused() {
+    let types = Deed::Types {
+        place: 10,
+        length: 1,
+    };
+    check(&Case {
+        habits: Habits {
+            answer: crate::editor::Answer::Never,
+            ..Habits::EGLOT
+        },
+        base: "一丁丂\n\n丆万丈\n三上下\n".to_owned(),
+        agent: vec![(
+            0,
+            Act {
+                place: 1,
+                lines: 1,
+                new: 2,
+            },
+        )],
+        user: vec![
+            (0, Deed::SavesFormatted),
+            (663, types),
+            (0, Deed::SavesFormatted),
+        ],
+        reviewer: Vec::new(),
+    });
+}
+
 /// The number of cases that `scripts/reviews` asks for; they differ each time.
 fn asked() -> Option<u32> {
     let cases = std::env::var("REVIEW_CASES").ok()?;

@@ -142,7 +142,7 @@ fn landed_merged(
         || trace(&|hunk, change| is_distinctive(&hunk.text) && adds_text(change, &hunk.text));
     if sure || trace(&|hunk, change| change.inserted == hunk.text || may_add_text(hunk, change)) {
         Verdict::Elsewhere { sure }
-    } else if fates.contains(&Fate::Doubt) {
+    } else if fates.contains(&Fate::Doubt) || trace(&may_add_formatted) {
         Verdict::Unknown
     } else {
         Verdict::Absent
@@ -206,11 +206,24 @@ fn adds_text(change: &Change, text: &str) -> bool {
     change.inserted.matches(text).count() > change.removed.matches(text).count()
 }
 
-/// [`brings`] for a text that may have been typed, but is not just the beginning of a word.
+/// How many non-blank characters are not just the beginning of a word.
+const SOME: usize = 4;
+
+/// [`adds_text`] for a text that may have been typed.
 fn may_add_text(hunk: &Hunk, change: &Change) -> bool {
-    const SOME: usize = 4;
-    let length = hunk.text.chars().filter(|c| !c.is_whitespace()).count();
-    length >= SOME && adds_text(change, &hunk.text)
+    without_blanks(&hunk.text).chars().count() >= SOME && adds_text(change, &hunk.text)
+}
+
+/// The same for a text that a formatter, whose change the client merged with the edit, may have
+/// indented or wrapped.
+fn may_add_formatted(hunk: &Hunk, change: &Change) -> bool {
+    let text = without_blanks(&hunk.text);
+    let count = |part: &str| without_blanks(part).matches(&text).count();
+    text.chars().count() >= SOME && count(&change.inserted) > count(&change.removed)
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 #[cfg(test)]
