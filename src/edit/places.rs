@@ -35,6 +35,9 @@ pub struct Logged {
     pub before: String,
     pub hash: String,
     pub hunks: Vec<LoggedHunk>,
+    /// Of an inverse, the edits of which it reverts parts, by their numbers in the same list; empty:
+    /// unknown.
+    pub undoes: Vec<usize>,
 }
 
 /// A hunk of several edits: the number of its edit, and its own number in that edit.

@@ -56,8 +56,7 @@ pub fn revert_edits(
     let places = places(present, edits);
     let mut stuck = Vec::new();
     let (mut reverted, left) = loop {
-        let written = |(edit, own): HunkAt| identifies_itself(&edits[edit].hunks[own]);
-        let (reverted, left) = revert_places(present, &places, &stuck, &part, written);
+        let (reverted, left) = revert_places(present, &places, edits, &stuck, &part);
         let split = |group: &&Vec<HunkAt>| {
             let any = |of: &[HunkAt]| group.iter().any(|at| of.contains(at));
             any(&reverted.reverted) && any(&left)
@@ -76,14 +75,14 @@ pub fn revert_edits(
 }
 
 /// Reverts the places without `stuck` hunks. Returns also the hunks that could not be reverted.
-/// `written`: whether a hunk wrote text that identifies it.
 fn revert_places(
     present: &str,
     places: &Places,
+    edits: &[Logged],
     stuck: &[HunkAt],
     part: impl Fn(HunkAt) -> Part,
-    written: impl Fn(HunkAt) -> bool,
 ) -> (RevertedText, Vec<HunkAt>) {
+    let written = |(edit, own): HunkAt| identifies_itself(&edits[edit].hunks[own]);
     let wanted = |at: &&HunkAt| part(**at).wanted();
     let missing = places.gone.iter().filter(|at| part(**at) == Part::Wanted);
     let mut left: Vec<HunkAt> = missing.copied().collect();
@@ -99,7 +98,10 @@ fn revert_places(
                 .filter(|at| part(**at) == Part::Wanted),
         );
     }
-    let apart: Vec<&Place> = places.found.iter().filter(|it| parted(it, &part)).collect();
+    let found = places.found.iter();
+    let apart: Vec<&Place> = found
+        .filter(|it| parted(it, &part) || has_orphan(it, edits, &part))
+        .collect();
     let halves = apart.iter().flat_map(|place| &place.hunks);
     let before = |at: &HunkAt| matches!(part(*at), Part::Rejected | Part::Reverted);
     let lone = |place: &Place| place.hunks.iter().any(before) && !inverted(place);
@@ -161,6 +163,15 @@ fn parted(place: &Place, part: impl Fn(HunkAt) -> Part) -> bool {
         }
     }
     alone > 0
+}
+
+/// Whether a place has an inverse, but nothing of the edits that it reverts.
+fn has_orphan(place: &Place, edits: &[Logged], part: impl Fn(HunkAt) -> Part) -> bool {
+    let mut inverses = place.hunks.iter().filter(|at| part(**at) == Part::Inverse);
+    inverses.any(|(edit, _)| {
+        let undone = &edits[*edit].undoes;
+        !undone.is_empty() && !place.hunks.iter().any(|(other, _)| undone.contains(other))
+    })
 }
 
 fn conflict_message(hunk: &LoggedHunk) -> String {

@@ -196,6 +196,7 @@ fn logged(before: &str, after: &str, hunks: &[Hunk]) -> Logged {
         before: sha256(before.as_bytes()),
         hash: sha256(after.as_bytes()),
         hunks: places::logged(&Rope::from_str(before), &Rope::from_str(after), hunks),
+        undoes: Vec::new(),
     }
 }
 
@@ -270,7 +271,14 @@ impl Review {
         let first = self.since(&wanted);
         let plain: Vec<Logged> = self.edits[first..]
             .iter()
-            .map(|it| it.logged.clone())
+            .map(|it| {
+                let undoes = it.undoes.iter().filter_map(|at| at.checked_sub(first));
+                let undoes = undoes.collect();
+                Logged {
+                    undoes,
+                    ..it.logged.clone()
+                }
+            })
             .collect();
         let part = |(edit, own): HunkAt| {
             let at = (edit + first, own);

@@ -2,7 +2,7 @@
 //! Answers and `$/cancelRequest` bypass the lane (hazards b1, f4); everything else gets the next
 //! frame number. Must never wait for the lane or the output.
 
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -52,13 +52,18 @@ impl<S> Drop for Reader<S> {
 
 impl<S> Reader<S> {
     /// Reads until the end of input, an error, or `exit`.
-    pub fn run(mut self, mut input: impl Read, framing: Framing) {
+    pub fn run(mut self, input: impl Read, framing: Framing) {
         let mut frames = FrameReader::new(framing);
-        let mut chunk = vec![0; CHUNK];
+        // Its buffer takes no memory before it is filled.
+        let mut input = BufReader::with_capacity(CHUNK, input);
         loop {
-            match input.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => frames.push(&chunk[..count]),
+            match input.fill_buf() {
+                Ok([]) => break,
+                Ok(bytes) => {
+                    let count = bytes.len();
+                    frames.push(bytes);
+                    input.consume(count);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
                     tracing::info!(%error, "the input can no longer be read");

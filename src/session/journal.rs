@@ -94,6 +94,10 @@ impl FileEdits {
             before: edit.before.clone(),
             hash: edit.hash.clone(),
             hunks: edit.hunks.clone(),
+            undoes: {
+                let undone = edit.undoes.iter();
+                undone.filter_map(|number| self.position(*number)).collect()
+            },
         };
         self.edits.iter().map(logged).collect()
     }
@@ -257,8 +261,8 @@ impl Journal {
     /// The numbers of the edits that a revert reverts.
     fn undone_by(&self, revert: &Revert) -> Vec<usize> {
         if !revert.hunks.is_empty() {
-            let hunks = revert.hunks.iter().filter_map(|name| first_named(name));
-            return hunks.map(|(edit, _)| edit).collect();
+            let hunks = revert.hunks.iter().filter_map(|name| named_hunks(name));
+            return hunks.flatten().map(|(edit, _)| edit).collect();
         }
         let edits = self.edits.iter().filter(|edit| match &revert.of {
             Some(item) => edit.item == *item,

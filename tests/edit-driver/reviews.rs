@@ -9,6 +9,7 @@ mod model;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use tokio::time::sleep;
 use self::generate::{Act, Case, Deed, cases};
 use self::model::{World, agents, is_user};
 
-use crate::editor::{Editor, Habits};
+use crate::editor::{Answer as AnswerHabit, Editor, Habits, Stale};
 use crate::*;
 use interline::agent::Shared;
 use interline::conversation::event::{EnvelopeBody, Origin};
@@ -45,6 +46,8 @@ struct Stage {
     from: From,
     world: Mutex<World>,
     counts: Mutex<Counts>,
+    /// A decision of the review is being carried out.
+    deciding: AtomicBool,
 }
 
 fn shared(top: &Path, scene: &Scene) -> Shared {
@@ -115,6 +118,7 @@ impl Stage {
             from,
             world: Mutex::new(World::new(&case.base)),
             counts: Mutex::default(),
+            deciding: AtomicBool::new(false),
             scene,
         }
     }
@@ -135,9 +139,16 @@ impl Stage {
         }
     }
 
-    /// The user's deeds happen at once, between two steps of the others.
+    /// The user's deeds happen at once, between two steps of the others. protocol.md says what an
+    /// undo in the moment of a rejection does where the client itself places edits on newer text.
     fn does(&self, deed: &Deed) {
         let editor = &self.scene.editor;
+        let habits = editor.habits();
+        let places_itself = habits.stale == Stale::Rebase && habits.answer != AnswerHabit::Mapped;
+        let restores = matches!(deed, Deed::Undoes | Deed::Reloads);
+        if restores && places_itself && self.deciding.load(Ordering::Relaxed) {
+            return;
+        }
         match deed {
             Deed::Types { place, length } => self.types(*place, *length),
             Deed::Undoes => {
@@ -259,7 +270,9 @@ impl Stage {
             ask.after = Some(format!("{}{own}", hunk.after.trim_end_matches('\n')) + "\n");
         }
         let (restarts, sent) = (self.world().restarts, self.scene.editor.requests().len());
+        self.deciding.store(true, Ordering::Relaxed);
         let answer = review::decide(&self.from, std::slice::from_ref(&ask)).await;
+        self.deciding.store(false, Ordering::Relaxed);
         let status = answer.unwrap().0.results[0].status;
         let same = self.world().restarts == restarts;
         // An edit that the text has and the journal does not yet shows as a part of another hunk.
@@ -445,7 +458,7 @@ fn an_edit_that_a_formatter_indented_at_once_is_not_taken_for_refused() {
     };
     check(&Case {
         habits: Habits {
-            answer: crate::editor::Answer::Never,
+            answer: AnswerHabit::Never,
             ..Habits::EGLOT
         },
         base: "一丁丂\n\n丆万丈\n三上下\n".to_owned(),

@@ -127,6 +127,7 @@ fn found_again(text: &str, landed: &Landed) -> Result<Vec<Hunk>, String> {
         before: files::rope_hash(&sent.before),
         hash: files::rope_hash(&sent.expected),
         hunks: logged(&sent.before, &sent.expected, &sent.hunks),
+        undoes: Vec::new(),
     };
     let mut back = revert_edits(text, &[made], &[], |_| Part::Wanted);
     match back.conflicts.pop() {

@@ -13,6 +13,7 @@ pub(in crate::edit) fn edit(before: &str, after: &str) -> Logged {
         before: sha256(before.as_bytes()),
         hash: sha256(after.as_bytes()),
         hunks,
+        undoes: Vec::new(),
     }
 }
 
