@@ -119,22 +119,28 @@ fn agents_hunks(
     verdicts: &HashMap<HunkAt, Verdict>,
 ) -> Vec<ReviewedHunk> {
     let text = String::from(&present.rope);
-    let found = places(&text, &file.logged()).found.into_iter();
+    let logged = file.logged();
+    let found = places(&text, &logged).found.into_iter();
     let rejected = |at: &HunkAt| verdicts.get(at) == Some(&Verdict::Rejected);
     let hunks = found.filter_map(|place| {
-        let of_agent = place.hunks.iter().filter_map(|at| file.agents(*at));
-        let mut hunks: Vec<HunkAt> = of_agent.collect();
-        let formatters = place.hunks.iter().filter(|at| file.is_formatters(**at));
-        let formatters = formatters.count();
-        // What rejected it is in the text, too; otherwise, the user brought it back.
-        if hunks.len() + formatters < place.hunks.len() {
-            hunks.retain(|at| !rejected(at));
-        }
+        // If what rejected a hunk is not in the text, the user brought the hunk back.
+        let undone = |edit: usize| {
+            place
+                .hunks
+                .iter()
+                .any(|it| logged[it.0].undoes.contains(&edit))
+        };
+        let of_agent = place.hunks.iter().filter_map(|at| {
+            let hunk = file.agents(*at)?;
+            (!rejected(&hunk) || !undone(at.0)).then_some(hunk)
+        });
+        let hunks: Vec<HunkAt> = of_agent.collect();
+        let formatted = place.hunks.iter().any(|at| file.is_formatters(*at));
         let last = file.edit(hunks.last()?.0)?;
         let amended = place.amended || place.hunks.iter().any(|at| file.amends(*at));
         Some(ReviewedHunk {
             id: id_of(&hunks),
-            formatted: formatters > 0,
+            formatted,
             item: last.item.clone(),
             turn: last.turn.clone()?,
             after: text[place.range.clone()].to_owned(),

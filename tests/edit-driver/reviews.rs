@@ -479,6 +479,25 @@ fn an_edit_that_a_formatter_indented_at_once_is_not_taken_for_refused() {
     });
 }
 
+/// An undo brings a rejected change back, and the agent changes it further: rejecting both leaves
+/// nothing of either.
+#[test]
+fn a_rejected_change_that_an_undo_brought_back_is_rejected_with_what_was_made_of_it() {
+    let act = |place, lines, new| Act { place, lines, new };
+    // Which of two edits comes first in one millisecond differs.
+    for _ in 0..50 {
+        check(&Case {
+            habits: Habits::ZED,
+            base: "一丁丂\n七丄丅\n丆万丈\n三上下\n丌不与\n丏丐丑\n".to_owned(),
+            agent: vec![(0, act(4, 1, 0)), (0, act(2, 2, 2)), (87, act(3, 2, 0))],
+            user: vec![(12, Deed::Undoes), (2, Deed::Undoes)],
+            reviewer: [2, 4, 82]
+                .map(|wait| (wait, act(0, 0, 0), Decision::Reject))
+                .to_vec(),
+        });
+    }
+}
+
 /// The number of cases that `scripts/reviews` asks for; they differ each time.
 fn asked() -> Option<u32> {
     let cases = std::env::var("REVIEW_CASES").ok()?;

@@ -236,7 +236,7 @@ pub fn printed(world: &World, arguments: &[&str]) -> String {
 pub fn grade(world: &World) -> String {
     let text = doctor(world);
     let line = text.lines().find_map(|line| line.strip_prefix("sandbox  "));
-    let line = line.expect("a line about the sandbox");
+    let line = line.unwrap_or_else(|| panic!("no line about the sandbox: {text}"));
     line.split(", by ").next().unwrap_or_default().to_owned()
 }
 
