@@ -4,6 +4,7 @@
 mod anchors;
 mod back;
 mod common;
+mod joined;
 
 use std::ops::Range;
 
@@ -334,7 +335,7 @@ fn find(text: &str, hunk: &LoggedHunk, guessed: impl Fn(Range<usize>) -> bool) -
         }
     }
     if hunk.new.is_empty() {
-        return None;
+        return joined::find(text, hunk, &common, guessed);
     }
     let around = [
         (last_lines(lead), first_lines(trail)),

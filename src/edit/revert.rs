@@ -88,6 +88,11 @@ fn revert_places(
     let mut left: Vec<HunkAt> = missing.copied().collect();
     let mut reverted = Vec::new();
     let inverted = |place: &Place| place.hunks.iter().any(|at| part(*at) == Part::Inverse);
+    // Whether a place also has what reverted one of its edits.
+    let answered = |place: &Place, edit: usize| {
+        let mut inverses = place.hunks.iter().filter(|at| part(**at) == Part::Inverse);
+        inverses.any(|it| edits[it.0].undoes.is_empty() || edits[it.0].undoes.contains(&edit))
+    };
     // Without what it reverted, an inverse must not be undone: that would do the edit once more.
     let reverted_one = |part: Part| part.wanted() || part == Part::Reverted;
     let unmatched = places.gone.iter().any(|at| reverted_one(part(*at)));
@@ -104,22 +109,26 @@ fn revert_places(
         .collect();
     let halves = apart.iter().flat_map(|place| &place.hunks);
     let before = |at: &HunkAt| matches!(part(*at), Part::Rejected | Part::Reverted);
-    let lone = |place: &Place| place.hunks.iter().any(before) && !inverted(place);
+    let lone = |place: &Place| {
+        let mut rejected = place.hunks.iter().filter(|at| before(at));
+        rejected.any(|at| !answered(place, at.0))
+    };
     let unmatched = unmatched || places.found.iter().any(lone);
     // Nor one half of an inverse without the other.
     let torn: HashSet<usize> = halves.chain(&places.gone).map(|at| at.0).collect();
     let mut text = present.to_owned();
     let mut hunks = Vec::new();
     for place in places.found.iter().rev() {
-        let inverse = inverted(place);
         let stays = place.amended
             || place.hunks.iter().any(|at| match part(*at) {
                 Part::Other => true,
                 Part::Formatter => false,
                 Part::Inverse => unmatched || torn.contains(&at.0),
-                Part::Reverted => !inverse,
+                Part::Reverted => !answered(place, at.0),
                 // What it deleted may be there by the inverse, which was not found.
-                Part::Rejected if !inverse && (!apart.is_empty() || !written(*at)) => true,
+                Part::Rejected if !(answered(place, at.0) || apart.is_empty() && written(*at)) => {
+                    true
+                }
                 Part::Wanted | Part::Rejected => stuck.contains(at),
             });
         let mut of_place = place.hunks.iter().filter(wanted).peekable();

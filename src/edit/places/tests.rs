@@ -229,6 +229,74 @@ fn a_place_that_the_user_changed_is_not_taken_for_one_that_was_like_it() {
     }
 }
 
+const LIST: &str = "/// A kind of part.\nenum Position {\n    Major,\n    Minor,\n    Patch,\n    Pre,\n}\n\nstruct QuotedChar(char);\n\nfn quoted(c: char) -> ExcessiveComparators {\n    QuotedChar(c)\n}\n";
+
+/// On the same line, or in the next ones.
+#[test]
+fn what_the_user_types_beside_a_change_leaves_it_open_to_review() {
+    let cases = [
+        (
+            "struct QuotedChar",
+            "struct Quoted",
+            "struct Quoted(char);\n",
+            "struct Quoted(char); // mine\n",
+        ),
+        (
+            "struct QuotedChar",
+            "struct Quoted",
+            "struct Quoted(char);\n",
+            "struct Quoted(char);\n// mine\n",
+        ),
+        (
+            "struct QuotedChar",
+            "struct Quoted",
+            "struct Quoted(char);\n",
+            "// mine\nstruct Quoted(char);\n",
+        ),
+        ("    Minor,\n", "", "    Major,\n", "    Major, // mine\n"),
+        ("    Minor,\n", "", "    Patch,\n", "    Patch, // mine\n"),
+        (
+            "    Minor,\n",
+            "",
+            "    Patch,\n",
+            "    Patch,\n    Mine,\n",
+        ),
+        (
+            "    Minor,\n",
+            "",
+            "    Major,\n",
+            "    Mine,\n    Major,\n",
+        ),
+        (
+            "ExcessiveComparators",
+            "TooMany",
+            "fn quoted",
+            "// mine\nfn quoted",
+        ),
+        (
+            "ExcessiveComparators",
+            "TooMany",
+            "TooMany {",
+            "TooMany { // mine",
+        ),
+        (
+            "ExcessiveComparators",
+            "TooMany",
+            "TooMany {\n",
+            "TooMany {\n    mine();\n",
+        ),
+    ];
+    for (old, new, place, typed) in cases {
+        let changed = LIST.replacen(old, new, 1);
+        let edits = turn(&[LIST, &changed]);
+        let present = changed.replacen(place, typed, 1);
+        assert_ne!(present, changed);
+        let (old, new) = (old.strip_prefix("struct Quoted").unwrap_or(old), new);
+        let new = new.strip_prefix("struct Quoted").unwrap_or(new);
+        assert_eq!(shown(&present, &edits), [row(old, new, false)], "{typed}");
+    }
+}
+
 /// A reload between two edits: what the first one deleted is back, and is not inserted again.
 #[test]
 fn an_edit_that_was_undone_before_the_next_one_is_gone() {
