@@ -57,9 +57,12 @@ pub enum Fact {
     OnDisk,
     /// A change adds the address of a schema on the network, which editors fetch.
     RemoteSchema,
+    /// A file is deleted while it has unsaved text.
+    DeletesUnsaved,
     /// A command line for `/bin/sh -c` and its folder. `runs`: an entry for each file that it names
     /// or runs; `variables`: names of the variables that the agent stored for commands; `sandbox`:
-    /// how far it is confined; `escalation`: what it asks for beyond that.
+    /// how far it is confined; `escalation`: what it asks for beyond that; `saves`: unsaved text is
+    /// saved first.
     Command {
         command: String,
         cwd: Located,
@@ -67,6 +70,7 @@ pub enum Fact {
         variables: Vec<String>,
         sandbox: Grade,
         escalation: Option<Escalation>,
+        saves: bool,
     },
     /// A memory is saved. `lasting`: beyond the session, in the user's files; `everywhere`: for
     /// sessions in all folders.
@@ -79,12 +83,14 @@ pub enum Fact {
     /// A page is fetched. `secret`: its address seems to contain one.
     Fetch { origin: String, secret: bool },
     /// A tool of an MCP server is called. `pin`: hash of the server's description of the tool;
-    /// `allowed`: the user's settings allow it without asking.
+    /// `allowed`: the user's settings allow it without asking; `confined`: the server runs in the
+    /// sandbox.
     Mcp {
         server: String,
         tool: String,
         pin: String,
         allowed: bool,
+        confined: bool,
     },
 }
 
@@ -174,6 +180,7 @@ pub enum Reason {
     OnDisk,
     /// Editors fetch the address of a schema that a file names.
     RemoteSchema,
+    DeletesUnsaved,
     /// Stored in Interline's own folders, through code that checks it.
     Memory,
     /// Later sessions in all folders read it.
@@ -187,6 +194,8 @@ pub enum Reason {
     Confined,
     /// A tool of an MCP server.
     Mcp,
+    /// One whose server runs in the sandbox.
+    McpConfined,
     /// One that the user's settings allow without asking.
     McpAllowed,
     /// A hook asks for the user's approval.
@@ -219,14 +228,16 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             } => decide_write(policy, located),
             Fact::OnDisk => ask(Reason::OnDisk),
             Fact::RemoteSchema => ask(Reason::RemoteSchema),
+            Fact::DeletesUnsaved => ask(Reason::DeletesUnsaved),
             Fact::Command {
                 command,
                 cwd,
                 runs,
                 sandbox,
                 escalation,
+                saves,
                 ..
-            } => decide_command(policy, command, cwd, runs, (*sandbox, *escalation)),
+            } => decide_command(policy, command, cwd, runs, (*sandbox, *escalation, *saves)),
             Fact::Memory {
                 lasting,
                 everywhere,
@@ -239,7 +250,8 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 tool,
                 pin,
                 allowed,
-            } => decide_mcp(policy, (server, tool, pin), *allowed),
+                confined,
+            } => decide_mcp(policy, (server, tool, pin), (*allowed, *confined)),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
@@ -397,7 +409,7 @@ fn decide_command(
     command: &str,
     cwd: &Located,
     runs: &[String],
-    (sandbox, escalation): (Grade, Option<Escalation>),
+    (sandbox, escalation, saves): (Grade, Option<Escalation>, bool),
 ) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
@@ -451,8 +463,9 @@ fn decide_command(
     }
     match policy.approvals {
         Approvals::Auto => Decision::Allow(Reason::Sandboxed),
-        // The sandbox holds even if the list of known programs were wrong.
-        Approvals::Edits if verdict == commands::Verdict::ReadOnly => {
+        // The sandbox holds even if the list of known programs were wrong. Nothing is saved for a
+        // command that nobody allowed.
+        Approvals::Edits if verdict == commands::Verdict::ReadOnly && !saves => {
             Decision::Allow(Reason::ReadOnly)
         }
         // No list widens what runs outside the sandbox.
@@ -495,7 +508,11 @@ pub fn offer(policy: &Policy, facts: &[Fact]) -> Option<Offer> {
 /// What a server's tool does is unknown, whatever the server says. As with a command, the modes
 /// that change nothing refuse it, and the user decides. The answer applies to the tool as the
 /// server described it then.
-fn decide_mcp(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: bool) -> Decision {
+fn decide_mcp(
+    policy: &Policy,
+    (server, tool, pin): (&str, &str, &str),
+    (allowed, confined): (bool, bool),
+) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -513,7 +530,10 @@ fn decide_mcp(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed:
     if policy.rules.contains(&rule) {
         return Decision::Allow(Reason::SessionRule);
     }
-    ask_or_remember(Reason::Mcp)
+    ask_or_remember(match confined {
+        true => Reason::McpConfined,
+        false => Reason::Mcp,
+    })
 }
 
 /// A note for this session changes nothing of the user's. A lasting one reaches sessions in other

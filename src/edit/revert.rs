@@ -88,11 +88,7 @@ fn revert_places(
     let mut left: Vec<HunkAt> = missing.copied().collect();
     let mut reverted = Vec::new();
     let inverted = |place: &Place| place.hunks.iter().any(|at| part(*at) == Part::Inverse);
-    // Whether a place also has what reverted one of its edits.
-    let answered = |place: &Place, edit: usize| {
-        let mut inverses = place.hunks.iter().filter(|at| part(**at) == Part::Inverse);
-        inverses.any(|it| edits[it.0].undoes.is_empty() || edits[it.0].undoes.contains(&edit))
-    };
+    let answered = |place: &Place, edit| has_inverse(place, edit, edits, &part);
     // Without what it reverted, an inverse must not be undone: that would do the edit once more.
     let reverted_one = |part: Part| part.wanted() || part == Part::Reverted;
     let unmatched = places.gone.iter().any(|at| reverted_one(part(*at)));
@@ -103,10 +99,8 @@ fn revert_places(
                 .filter(|at| part(**at) == Part::Wanted),
         );
     }
-    let found = places.found.iter();
-    let apart: Vec<&Place> = found
-        .filter(|it| parted(it, &part) || has_orphan(it, edits, &part))
-        .collect();
+    let torn = |it: &&Place| parted(it, &part) || has_orphan(it, edits, &part);
+    let apart: Vec<&Place> = places.found.iter().filter(torn).collect();
     let halves = apart.iter().flat_map(|place| &place.hunks);
     let before = |at: &HunkAt| matches!(part(*at), Part::Rejected | Part::Reverted);
     let lone = |place: &Place| {
@@ -172,6 +166,17 @@ fn parted(place: &Place, part: impl Fn(HunkAt) -> Part) -> bool {
         }
     }
     alone > 0
+}
+
+/// Whether a place has what reverted one of its edits.
+fn has_inverse(
+    place: &Place,
+    edit: usize,
+    edits: &[Logged],
+    part: impl Fn(HunkAt) -> Part,
+) -> bool {
+    let mut inverses = place.hunks.iter().filter(|at| part(**at) == Part::Inverse);
+    inverses.any(|it| edits[it.0].undoes.is_empty() || edits[it.0].undoes.contains(&edit))
 }
 
 /// Whether a place has an inverse, but nothing of the edits that it reverts.

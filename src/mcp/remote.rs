@@ -91,6 +91,11 @@ impl RemoteTool for ServerTool {
         matches_any(&self.entry.name, &self.server.settings.allow)
     }
 
+    /// Otherwise it was not started.
+    fn confined(&self) -> bool {
+        self.server.settings.sandbox.is_some()
+    }
+
     async fn call(&self, cx: &ToolContext, arguments: Map<String, Value>) -> ToolResult {
         let live = tokio::select! {
             live = self.server.live(THERE) => live,

@@ -73,6 +73,7 @@ fn confined_fact(command: String, cwd: Located, runs: &[&str], sandbox: Grade) -
         variables: Vec::new(),
         sandbox,
         escalation: None,
+        saves: false,
     }
 }
 

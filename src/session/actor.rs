@@ -659,7 +659,7 @@ impl Actor {
         self.state.with_conversation(|it| it.turns += 1);
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
         self.ask_title(&ended.turn);
-        let planned = ended.end.planned;
+        let (planned, cancelled) = (ended.end.planned, ended.end.stop == TurnStop::Cancelled);
         let (turn, files) = (ended.turn.clone(), std::mem::take(&mut ended.end.files));
         self.ended.push(ended.turn);
         let mut late = Vec::new();
@@ -675,6 +675,7 @@ impl Actor {
         self.announce();
         match planned {
             true => self.offer_plan(&turn),
+            false if cancelled => {}
             false => self.offer_to_save(&turn, &files),
         }
     }

@@ -381,7 +381,7 @@ impl From {
                 .get(&key(&work.uri))
                 .copied()
                 .filter(|_| job.create);
-            match together(vec![job], item.clone()).await.pop() {
+            match together(vec![job], &[], item.clone()).await.pop() {
                 Some(Fate::Landed { outcome, deleted }) => {
                     if let Outcome::Applied(landed)
                     | Outcome::Rebased(landed)

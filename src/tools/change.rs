@@ -233,7 +233,7 @@ impl Change {
             files: Vec::new(),
         };
         Prepared {
-            facts: self.facts(),
+            facts: self.facts(cx),
             subject: Some(subject),
             diff: Some(diff),
             reviewable: (cx.config.edits.review == Review::Before).then(|| self.reviewable()),
@@ -259,13 +259,18 @@ impl Change {
         }
     }
 
-    fn facts(&self) -> Vec<Fact> {
+    fn facts(&self, cx: &ToolContext) -> Vec<Fact> {
         let (located, access) = (self.located.clone(), Access::Write);
         let mut facts = vec![Fact::Path { located, access }];
         facts.extend(self.on_disk.then_some(Fact::OnDisk));
         let before = || String::from(&self.plan.base);
         let schema = schemas::adds_remote(before, &String::from(&self.plan.result()));
         facts.extend(schema.then_some(Fact::RemoteSchema));
+        let document = cx.workspace.document(&self.located.uri);
+        let unsaved = document.is_some_and(|it| cx.workspace.file_state(&it).unsaved());
+        // A file that moves takes its unsaved text with it.
+        let deletes = self.delete && !self.moves && unsaved;
+        facts.extend(deletes.then_some(Fact::DeletesUnsaved));
         facts
     }
 

@@ -168,6 +168,7 @@ async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) ->
             variables: kept.variable_names().map(str::to_owned).collect(),
             sandbox: grade,
             escalation,
+            saves: !unsaved.unseen.is_empty(),
         }],
         unsaved: unsaved.unseen,
         ..Prepared::new(title, |cx| call.run(cx).boxed())

@@ -55,6 +55,11 @@ pub trait RemoteTool: Send + Sync {
         false
     }
 
+    /// Whether its server runs in the sandbox.
+    fn confined(&self) -> bool {
+        false
+    }
+
     /// Calls it, until its time limit or `cx.cancel`.
     async fn call(&self, cx: &ToolContext, arguments: Map<String, Value>) -> ToolResult;
 }
@@ -197,6 +202,7 @@ fn prepared(remote: Arc<dyn RemoteTool>, arguments: Map<String, Value>) -> Prepa
             tool: tool.clone(),
             pin: remote.pin().to_owned(),
             allowed: remote.allowed(),
+            confined: remote.confined(),
         }],
         subject: Some(Subject::Mcp {
             server,

@@ -40,6 +40,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Excluded
         | Reason::OnDisk
         | Reason::RemoteSchema
+        | Reason::DeletesUnsaved
         | Reason::Memory
         | Reason::Everywhere
         | Reason::Setting
@@ -47,6 +48,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Fetch
         | Reason::SecretInAddress
         | Reason::Mcp
+        | Reason::McpConfined
         | Reason::McpAllowed
         | Reason::Hook
         | Reason::Command => "results/denied.md",
@@ -156,6 +158,9 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::Mcp => {
             "The tool's server is not sandboxed, and Interline cannot check what it does."
         }
+        Reason::McpConfined => {
+            "The tool's server runs in the sandbox, and Interline cannot check what it does there."
+        }
         Reason::McpAllowed => "Your settings allow this MCP server's tool without asking.",
         Reason::Confined => "The session's agent is confined to one folder.",
         Reason::Hook => "A hook asks for your approval.",
@@ -165,6 +170,7 @@ pub fn explain(reason: Reason) -> &'static str {
         Reason::RemoteSchema => {
             "It adds the address of a schema, which your editor may fetch as soon as it shows the file."
         }
+        Reason::DeletesUnsaved => "It deletes a file that has unsaved text in your editor.",
         Reason::DangerousCharacters => {
             "The command is too long, or has characters or blanks that can hide a part of it."
         }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::editor::{Approval, Editor, Profile};
-use crate::fixture::{KEY, Stage};
+use crate::fixture::{KEY, Stage, copy_program};
 use crate::model::{Model, Reply};
 use crate::terminal::{NOWHERE, interline, text};
 
@@ -247,7 +247,7 @@ fn the_environment_of_the_server_cannot_be_read_by_its_user() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(place.path(), open).expect("a mode");
     let program = place.path().join("interline");
-    std::fs::copy(env!("CARGO_BIN_EXE_interline"), &program).expect("a copy");
+    copy_program(env!("CARGO_BIN_EXE_interline").as_ref(), &program);
     assert!(readable("cat".as_ref(), "-"), "the way to look works");
     assert!(!readable(&program, "lsp"));
 }

@@ -124,6 +124,13 @@ impl Stage {
 }
 
 /// `file:` URI of an absolute path whose characters need no escape (temporary folders).
+/// Copies a program with its mode. Another process writes the copy: a command that another test
+/// starts at the same time would inherit this one's descriptor, and then it is "busy".
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp").args([from, to]).status();
+    assert!(copied.expect("cp").success());
+}
+
 pub fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }

@@ -86,6 +86,18 @@ fn an_open_executable_with_unsaved_text_moves_as_it_is() {
     assert!(!stage.path("run.sh").exists());
 }
 
+/// Otherwise the text would be nowhere on disk until the user saves.
+#[test]
+fn the_new_file_of_a_move_is_saved_before_the_old_one_is_deleted() {
+    let (model, stage) = (model(), stage(SCRIPT, 0o644));
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("move it");
+    assert_eq!(turn.statuses(), ["completed"; 2], "{}", turn.text());
+    assert_eq!(stage.read("bin/go.sh"), MOVED);
+    assert_eq!(editor.text("bin/go.sh"), MOVED);
+    assert!(!stage.path("run.sh").exists());
+}
+
 /// A usual file is created by the editor, in a buffer that the user can undo.
 #[test]
 fn a_usual_file_is_moved_by_the_editor() {

@@ -247,6 +247,19 @@ fn without_an_editor_a_patch_creates_moves_and_deletes_files() {
     assert!(!stage.path("a.txt").exists() && !stage.path("c.txt").exists());
 }
 
+#[test]
+fn a_file_with_unsaved_text_is_not_deleted_unasked() {
+    let (model, stage) = (model("*** Delete File: a.txt\n"), stage(TEXT));
+    let mut editor = opened(&stage, &model);
+    editor.replace("a.txt", "one", "mine");
+    editor.approvals(&[Approval::Reject]);
+    let turn = editor.run("tidy up");
+    assert_eq!(turn.statuses().last().copied(), Some("rejected"));
+    let words = editor.script.asked[0].to_string();
+    assert!(words.contains("has unsaved text in your editor"), "{words}");
+    assert!(editor.text("a.txt").contains("mine") && stage.path("a.txt").exists());
+}
+
 /// INV-2: which files are open is decided when each is changed, not when the call is planned.
 #[test]
 fn a_file_that_the_user_opens_while_the_call_runs_is_changed_in_its_buffer() {

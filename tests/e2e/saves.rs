@@ -89,6 +89,27 @@ fn a_cancelled_turn_saves_nothing() {
 }
 
 #[test]
+fn nobody_is_asked_to_save_after_a_cancelled_turn() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt"),
+        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
+        2 => Reply::text("ok").after(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = editor_with(&stage, &model, "ask");
+    editor.prompt("change");
+    editor.until_asked(&model, 3);
+    editor.cancel();
+    editor.wait_ended();
+    gate.open();
+    editor.run("and now?");
+    assert_eq!(editor.script.questions.len(), 0);
+}
+
+#[test]
 fn the_user_is_asked_once_after_the_turn_and_saves() {
     let (model, stage) = (model(), Stage::new(TEXT));
     let mut editor = editor_with(&stage, &model, "ask");

@@ -167,6 +167,7 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
         Fact::Path { .. }
         | Fact::OnDisk
         | Fact::RemoteSchema
+        | Fact::DeletesUnsaved
         | Fact::Setting { .. }
         | Fact::NewFolder => None,
     })

@@ -36,8 +36,9 @@ pub enum Fate {
 }
 
 /// Runs the jobs, of which no two have the same document, in their order. Files are deleted last.
-/// `undo` is the item of inverse edits.
-pub async fn together(jobs: Vec<EditJob>, undo: ItemId) -> Vec<Fate> {
+/// `moves`: the numbers of deletions whose text the job before creates elsewhere; `undo`: the item
+/// of inverse edits.
+pub async fn together(jobs: Vec<EditJob>, moves: &[usize], undo: ItemId) -> Vec<Fate> {
     let jobs: Vec<Arc<EditJob>> = jobs.into_iter().map(Arc::new).collect();
     let mut fates = vec![Fate::NotSent; jobs.len()];
     if jobs.len() > 1 {
@@ -66,16 +67,35 @@ pub async fn together(jobs: Vec<EditJob>, undo: ItemId) -> Vec<Fate> {
             return fates;
         }
     }
-    for (job, fate) in jobs.iter().zip(&mut fates) {
+    for (at, (job, fate)) in jobs.iter().zip(&mut fates).enumerate() {
         if let Fate::Landed { outcome, deleted } = fate
             && let Some(landed) = landed(outcome)
             && job.delete
             && landed.text.len_bytes() == 0
         {
-            *deleted = delete::empty_file(job).await;
+            let new = jobs[..at].last().filter(|_| moves.contains(&at));
+            let safe = match new {
+                Some(new) => is_on_disk(new).await,
+                None => true,
+            };
+            *deleted = safe && delete::empty_file(job).await;
         }
     }
     fates
+}
+
+/// Has the editor save the new file of a move: otherwise the text would be nowhere on disk once the
+/// old file is deleted. A client that cannot be asked to save has its user do it.
+async fn is_on_disk(job: &EditJob) -> bool {
+    let document = job.document();
+    let unsaved = document.is_some_and(|it| job.workspace.file_state(&it).may_save());
+    if !unsaved || !job.host.saves() {
+        return true;
+    }
+    let saved = job
+        .host
+        .save(vec![job.located.uri.clone()], "a file moves to it");
+    saved.await.is_none_or(|all| all.iter().all(|it| it.saved))
 }
 
 fn landed(outcome: &Outcome) -> Option<&Landed> {

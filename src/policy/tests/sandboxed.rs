@@ -88,6 +88,13 @@ fn a_command_that_only_reads_runs_unasked_only_in_a_complete_sandbox() {
         ..policy()
     };
     assert_eq!(run(&untrusted, reads, Grade::Full), asks);
+    let mut cwd = located(ROOT);
+    cwd.kind = FileKind::Directory;
+    let mut fact = confined_fact(reads.to_owned(), cwd, &[], Grade::Full);
+    if let Fact::Command { saves, .. } = &mut fact {
+        *saves = true;
+    }
+    assert_eq!(decide(&policy(), &[fact]), asks);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::workspace::files::rope_hash;
 pub fn prepared(cx: &ToolContext, title: String, changes: Vec<Change>) -> Prepared {
     let diffs: Vec<String> = changes.iter().map(|change| change.diff(cx)).collect();
     let diff = diffs.concat();
-    let facts = changes.iter().flat_map(Change::facts).collect();
+    let facts = changes.iter().flat_map(|it| it.facts(cx)).collect();
     let mut uris: Vec<String> = changes
         .iter()
         .map(|change| change.located.uri.to_string())
@@ -87,7 +87,11 @@ fn reviewable(title: &str, changes: &[Change]) -> Reviewable {
 
 async fn run(cx: &ToolContext, changes: Vec<Change>) -> ToolResult {
     let jobs = changes.iter().map(|change| change.job(cx)).collect();
-    let fates = together(jobs, ItemId(cx.env.id("undo"))).await;
+    let numbered = changes.iter().enumerate();
+    let moves: Vec<usize> = numbered
+        .filter_map(|(at, it)| it.moves.then_some(at))
+        .collect();
+    let fates = together(jobs, &moves, ItemId(cx.env.id("undo"))).await;
     let cancelled = |fate: &Fate| matches!(fate, Fate::Failed(Outcome::Cancelled));
     let unknown = fates.iter().any(unknown);
     if fates.iter().any(cancelled) && !unknown {

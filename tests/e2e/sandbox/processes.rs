@@ -163,6 +163,13 @@ fn a53_a_confined_server_reaches_nothing_outside() {
     assert!(!world.stage.folder("out/new").exists() && !world.stage.path("new").exists());
     assert!(!world.stage.path(".vscode").exists());
     assert_eq!(state["sandbox"], if full { "full" } else { "partial" });
+    let asked = editor
+        .script
+        .asked
+        .first()
+        .map(serde_json::Value::to_string);
+    let told = |it: &String| it.contains("server runs in the sandbox");
+    assert!(asked.as_ref().is_none_or(told), "{asked:?}");
     assert!(doctor(&world).contains("mcp      s (user, sandbox: "));
 }
 

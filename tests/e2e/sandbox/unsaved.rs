@@ -215,6 +215,28 @@ fn a_build_tool_notices_each_change_of_the_text_once() {
     assert_eq!(world.stage.read("a.txt"), "x\n");
 }
 
+/// Nothing is written to disk for a command that nobody allowed.
+#[test]
+fn a_command_that_only_reads_asks_if_something_would_be_saved_first() {
+    let call = json!({ "command": "cat a.txt", "background": true });
+    let model = Model::calls("exec", call);
+    let settings = "approvals = \"edits\"\nsandbox.mode = \"auto\"\n";
+    let world = World::new(settings, &model);
+    if grade(&world) != "full" {
+        println!("skipped: the sandbox is not complete");
+        return;
+    }
+    let mut editor = world.editor(&model, &[]);
+    editor.open("a.txt");
+    editor.run("show");
+    assert!(editor.script.asked.is_empty(), "{:?}", editor.script.asked);
+    editor.replace("a.txt", "x", "on screen");
+    editor.approvals(&[Approval::Reject]);
+    editor.run("show");
+    assert_eq!(editor.script.asked.len(), 1);
+    assert_eq!(world.stage.read("a.txt"), "x\n");
+}
+
 /// The setting, and commands that may outlive the text, keep the barrier of saving.
 #[test]
 fn files_are_saved_first_on_request_and_for_background_commands() {

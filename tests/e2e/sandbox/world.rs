@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::editor::{Approval, Editor, Launch};
-use crate::fixture::Stage;
+use crate::fixture::{Stage, copy_program};
 use crate::model::{Model, Reply};
 
 const ESCAPES: &str = include_str!("escapes.txt");
@@ -106,7 +106,8 @@ impl World {
         stage.write("abstract", name);
         stage.write("port", port);
         // A debug build may be in a folder that the ordinary user cannot enter.
-        std::fs::copy(env!("CARGO_BIN_EXE_interline"), stage.folder("interline")).expect("a copy");
+        let built = env!("CARGO_BIN_EXE_interline");
+        copy_program(built.as_ref(), &stage.folder("interline"));
         let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp/server.py");
         std::fs::copy(server, stage.folder("server.py")).expect("a copy");
         if rustix::process::geteuid().is_root() {
@@ -302,7 +303,7 @@ impl PrivilegedBwrap {
             std::fs::set_permissions(path, mode).expect("a mode");
         };
         mode(folder.path(), 0o755);
-        std::fs::copy(found, folder.path().join("bwrap")).expect("a copy");
+        copy_program(found.as_ref(), &folder.path().join("bwrap"));
         mode(&folder.path().join("bwrap"), 0o4755);
         let made = Self(folder);
         let mut words = made.words();

@@ -139,7 +139,7 @@ function M.reasons(params)
     put(page, "Reason: " .. visible.line(params.reason), "InterlineReason")
   end
   if type(params.remember) == "string" then
-    put(page, "“For this session” allows " .. visible.line(params.remember):gsub(" for this session$", "") .. ".", "InterlineReason")
+    put(page, "“For this session” allows " .. visible.line(params.remember):gsub(",? for this session$", "") .. ".", "InterlineReason")
   end
   for _, choice in ipairs(params.choices or {}) do
     if type(choice.rule) == "string" then

@@ -57,6 +57,7 @@ fn fact(line: &str, grade: Grade) -> Fact {
         variables: Vec::new(),
         sandbox: grade,
         escalation: None,
+        saves: false,
     }
 }
 
