@@ -79,10 +79,14 @@ def tables(facts):
     return out
 
 
+def explained():
+    with open(f"{TOP}/benches/missed.toml", "rb") as file:
+        return tomllib.load(file)
+
+
 def missed(facts):
     """Why goals are missed."""
-    with open(f"{TOP}/benches/missed.toml", "rb") as file:
-        reasons = tomllib.load(file)
+    reasons = explained()
     rows = [row for row in facts["rows"] if row["met"] is False]
     if not rows:
         return []
@@ -130,6 +134,10 @@ def soak(facts):
         name = f"{one['name']}, {one['unit']}" if one["unit"] else one["name"]
         out.append(f"| {name} | {number(one['early'])} | {number(one['last'])} | "
                    f"{'flat' if one['flat'] else '**grows**'} |")
+    reasons = explained()
+    grown = [f"- *{one['name']}*: {reasons.get('soak-' + one['key'], 'not explained yet')}."
+             for one in facts["verdicts"] if not one["flat"]]
+    out += ["", *grown] if grown else []
     calls = "system calls were not counted" if idle["calls"] is None else \
         f"{idle['calls']} system calls"
     return out + ["", f"Afterwards, idle for {idle['seconds']} s: {idle['switches']} thread "
