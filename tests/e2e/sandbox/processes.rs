@@ -163,14 +163,25 @@ fn a53_a_confined_server_reaches_nothing_outside() {
     assert!(!world.stage.folder("out/new").exists() && !world.stage.path("new").exists());
     assert!(!world.stage.path(".vscode").exists());
     assert_eq!(state["sandbox"], if full { "full" } else { "partial" });
-    let asked = editor
-        .script
-        .asked
-        .first()
-        .map(serde_json::Value::to_string);
-    let told = |it: &String| it.contains("server runs in the sandbox");
-    assert!(asked.as_ref().is_none_or(told), "{asked:?}");
     assert!(doctor(&world).contains("mcp      s (user, sandbox: "));
+}
+
+/// The approval does not call a confined server unconfined.
+#[test]
+fn the_approval_of_a_confined_servers_tool_says_so() {
+    let (settings, model) = server("", &["new"]);
+    let world = World::new(&settings.replace("allow = [\"reach\"]\n", ""), &model);
+    if grade(&world) != "full" {
+        println!("skipped: the sandbox is not complete");
+        return;
+    }
+    let mut editor = world.editor(&model, &[]);
+    editor.approvals(&[Approval::Reject]);
+    editor.run("go");
+    let words = editor.script.asked[0]["reason"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(words.contains("server runs in the sandbox"), "{words}");
 }
 
 /// The network only if the user allows it for this server, and folders that the user named.
