@@ -136,11 +136,11 @@ pub fn problems(found: &Found, sandbox: &SandboxConfig) -> Vec<String> {
     let refused: BTreeSet<String> = refused.collect();
     let untrusted = found.untrusted.iter().map(|(file, known)| {
         let why = match known {
-            true => "it or a file that it names changed since you trusted it",
-            false => "it is not trusted",
+            true => "the file, or one that it names, has changed since you trusted it",
+            false => "the file is not trusted",
         };
         format!(
-            "The hooks of {} do not run: {why}. Run `interline trust` in the folder to see the \
+            "The hooks of {} do not run, because {why}. Run `interline trust` in the folder to see the \
              file and to trust it.",
             fence::name(file)
         )

@@ -512,7 +512,11 @@ fn the_preview_lists_hooks_and_why_others_do_not_run() {
     let reason = row["reason"].as_str().unwrap();
     assert!(reason.starts_with("PreToolUse Bash: check-it"), "{reason}");
     let problems = preview["problems"].to_string();
-    for part in ["Nope", "is not supported", "do not run: it is not trusted"] {
+    for part in [
+        "Nope",
+        "is not supported",
+        "do not run, because the file is not trusted",
+    ] {
         assert!(problems.contains(part), "{part}: {problems}");
     }
 }

@@ -48,6 +48,31 @@ fn what_a_turn_changed_is_saved_once_when_it_ends() {
 }
 
 #[test]
+fn a_file_that_another_program_changed_too_is_not_saved_and_that_is_said() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt"),
+        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
+        _ => Reply::text("ok").after(&held),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = editor_with(&stage, &model, "always");
+    editor.prompt("change");
+    editor.until_asked(&model, 3);
+    stage.write("a.txt", "theirs\n");
+    gate.open();
+    let turn = editor.wait_ended();
+    let notice = turn.of("notice").last().unwrap()["text"].to_string();
+    assert!(
+        notice.contains("Not saved: a.txt, because another program"),
+        "{notice}"
+    );
+    assert_eq!(stage.read("a.txt"), "theirs\n");
+    assert_eq!(editor.script.saves.len(), 0);
+}
+
+#[test]
 fn a_file_that_cannot_be_saved_is_reported() {
     let (model, stage) = (model(), Stage::new(TEXT));
     let mut editor = editor_with(&stage, &model, "always");

@@ -9,6 +9,7 @@ use crate::agent::request::attachments::shown_path;
 use crate::config::SaveAfter;
 use crate::conversation::{FileChange, TurnStop};
 use crate::host::{Host, SaveResult};
+use crate::workspace::file_state::FileState;
 use crate::workspace::{Uri, Workspace};
 
 /// Saves what the turn changed, if the setting says so. A cancelled turn saves nothing.
@@ -17,7 +18,16 @@ pub(super) async fn at_end(cx: &TurnEnv, end: &TurnEnd) {
     if !wanted || cx.parent.is_some() || end.stop == TurnStop::Cancelled {
         return;
     }
-    let unsaved = unsaved(&cx.shared.workspace, &end.files);
+    let workspace = &cx.shared.workspace;
+    let held = open_files(workspace, &end.files, |it| it.unsaved() && !it.may_save());
+    if !held.is_empty() {
+        let held = names(workspace, &cx.cwd, &held).join(", ");
+        cx.notice(format!(
+            "Not saved: {held}, because another program changed or deleted it on disk. Compare the \
+             two texts in the editor, and save yours there."
+        ));
+    }
+    let unsaved = unsaved(workspace, &end.files);
     if unsaved.is_empty() {
         return;
     }
@@ -29,16 +39,23 @@ pub(super) async fn at_end(cx: &TurnEnv, end: &TurnEnd) {
     }
 }
 
-/// The changed files that are open and have unsaved text.
+/// The changed files that are open, with unsaved text that may be saved.
 pub fn unsaved(workspace: &Workspace, files: &[FileChange]) -> Vec<Uri> {
+    open_files(workspace, files, FileState::may_save)
+}
+
+fn open_files(
+    workspace: &Workspace,
+    files: &[FileChange],
+    wanted: impl Fn(FileState) -> bool,
+) -> Vec<Uri> {
     let uris = files.iter().map(|file| Uri::new(file.uri.as_str()));
     let documents = uris.filter_map(|uri| workspace.document(&uri));
-    let unsaved = documents.filter(|document| {
-        document.opened
-            && document.uri.path().is_some()
-            && workspace.file_state(document).may_save()
+    let found = documents.filter(|document| {
+        let state = || workspace.file_state(document);
+        document.opened && document.uri.path().is_some() && wanted(state())
     });
-    unsaved.map(|document| document.uri).collect()
+    found.map(|document| document.uri).collect()
 }
 
 /// The documents as the user sees their paths.
