@@ -324,7 +324,6 @@ fn find(text: &str, hunk: &LoggedHunk, guessed: impl Fn(Range<usize>) -> bool) -
         let end = start + whole.len();
         (!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len())
     };
-    // Only all of its surroundings identify a deletion.
     if identifies(&whole, TELLING) && !hunk.repeated {
         let mut places = occurrences(text, &whole).filter(fits);
         match (places.next(), places.next()) {

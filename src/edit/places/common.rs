@@ -20,12 +20,14 @@ pub(super) fn note_common(hunks: &mut [LoggedHunk], after: &str) {
     }
     for ((hunk, whole), own) in hunks.iter_mut().zip(&wholes).zip(lines()) {
         let own: Vec<&str> = own.collect();
+        let mut here: HashMap<&str, usize> = HashMap::new();
+        own.iter()
+            .for_each(|line| *here.entry(line).or_default() += 1);
         let mut identified = false;
         for (at, line) in own.iter().enumerate().filter(|(_, line)| telling(line)) {
-            let here = own.iter().filter(|it| *it == line).count();
             let cut = (at == 0 && hunk.lead.len() >= BYTES)
                 || (at + 1 == own.len() && !hunk.trail.is_empty() && !whole.ends_with('\n'));
-            if !cut && counts.get(line).is_none_or(|count| *count <= here) {
+            if !cut && counts.get(line) <= here.get(line) {
                 identified = true;
                 continue;
             }
