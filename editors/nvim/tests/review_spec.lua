@@ -311,6 +311,28 @@ story("a turn is reverted after a preview, and the revert too", function()
   rows_become({ 1, 3, 5 })
 end)
 
+story("a revert takes a new file that was never saved out of its window, and leaves the window", function()
+  local root = project.make({ ["a.txt"] = TEXT }, {
+    { calls = { { "write", { path = "new.txt", content = "new\n" } } } },
+    { say = "Done." },
+  }, { approvals = "edits" })
+  vim.cmd("edit " .. root .. "/a.txt")
+  project.trust()
+  same("endTurn", project.ask("create it").stopReason)
+  vim.cmd("split " .. root .. "/new.txt")
+  same("new", project.text())
+  local windows = #vim.api.nvim_list_wins()
+  vim.cmd("Interline revert")
+  float_text()
+  vim.cmd(vim.keycode("normal <CR>"))
+  noticed("reverted 1 file")
+  await("the buffer to be gone", function()
+    return vim.fn.bufnr(root .. "/new.txt") == -1 or not vim.api.nvim_buf_is_loaded(vim.fn.bufnr(root .. "/new.txt"))
+  end)
+  same(windows, #vim.api.nvim_list_wins())
+  same(nil, vim.uv.fs_stat(root .. "/new.txt"))
+end)
+
 story("one file of a turn is reverted, and one tool call from its line in the answers", function()
   local root = changed()
   vim.cmd("buffer " .. root .. "/b.txt")

@@ -152,9 +152,36 @@ local function create(server, changes_of)
   return { applied = done, failureReason = not done and "the edit's range is not in the file" or nil }
 end
 
---- `workspace/applyEdit`: new files; anything else is Neovim's own affair.
+--- Another buffer in each window that shows this one: Neovim would close the windows with it.
+local function leave(buffer)
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    local last = vim.api.nvim_win_call(window, function()
+      return vim.fn.bufnr("#")
+    end)
+    local other = last > 0 and last ~= buffer and vim.bo[last].buflisted
+    vim.api.nvim_win_set_buf(window, other and last or vim.api.nvim_create_buf(true, false))
+  end
+end
+
+--- Deletes a file and its buffer, which may never have been saved.
+local function delete(uri)
+  local buffer = vim.uri_to_bufnr(uri)
+  local path = vim.uri_to_fname(uri)
+  if vim.uv.fs_stat(path) and vim.fn.delete(path) ~= 0 then
+    return { applied = false, failureReason = "the file cannot be deleted" }
+  end
+  leave(buffer)
+  vim.api.nvim_buf_delete(buffer, { force = true })
+  return { applied = true }
+end
+
+--- `workspace/applyEdit`: new files and deleted ones; anything else is Neovim's own affair.
 function M.workspace(server, params, context)
   local all = params.edit and params.edit.documentChanges
+  if all and #all == 1 and all[1].kind == "delete" then
+    local ok, result = pcall(delete, all[1].uri)
+    return ok and result or { applied = false, failureReason = tostring(result) }
+  end
   local own = all and all[1] and all[1].kind == "create" and #all <= 2
   if own and (not all[2] or all[2].textDocument and all[2].textDocument.uri == all[1].uri) then
     local ok, result = pcall(create, server, all)
