@@ -463,8 +463,8 @@ fn decide_command(
     }
     match policy.approvals {
         Approvals::Auto => Decision::Allow(Reason::Sandboxed),
-        // The sandbox holds even if the list of known programs were wrong. Nothing is saved for a
-        // command that nobody allowed.
+        // The sandbox holds even if the list of known programs were wrong. The user did
+        // not approve this command, so it must not make the editor save.
         Approvals::Edits if verdict == commands::Verdict::ReadOnly && !saves => {
             Decision::Allow(Reason::ReadOnly)
         }

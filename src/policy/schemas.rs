@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-/// Hosts, with the beginning of the path, of collections of schemas whose servers belong to nobody
-/// who could have written an instruction for the model. As VS Code's setting
-/// `json.schemaDownload.trustedDomains`.
+/// Well-known schema collections, as hosts and path prefixes: their owners do not pass on what is
+/// in a request. The list is the default of VS Code's `json.schemaDownload.trustedDomains`.
 const KNOWN: [(&str, &str); 7] = [
     ("json-schema.org", "/"),
     ("json.schemastore.org", "/"),

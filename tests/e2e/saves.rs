@@ -16,6 +16,19 @@ fn model() -> Model {
     ])
 }
 
+/// Edits the file; the answer after that waits for the gate.
+fn held_after_an_edit() -> (Gate, Model) {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt"),
+        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
+        2 => Reply::text("ok").after(&held),
+        _ => Reply::text("ok"),
+    });
+    (gate, model)
+}
+
 fn editor_with(stage: &Stage, model: &Model, save_after: &str) -> Editor {
     let config = stage.folder("config/interline/config.toml");
     std::fs::write(config, format!("edits.saveAfter = \"{save_after}\"\n")).unwrap();
@@ -48,14 +61,8 @@ fn what_a_turn_changed_is_saved_once_when_it_ends() {
 }
 
 #[test]
-fn a_file_that_another_program_changed_too_is_not_saved_and_that_is_said() {
-    let gate = Gate::default();
-    let held = gate.clone();
-    let model = Model::start(move |request| match request.n {
-        0 => Reply::read("a.txt"),
-        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
-        _ => Reply::text("ok").after(&held),
-    });
+fn a_file_that_another_program_changed_is_not_saved_but_reported() {
+    let (gate, model) = held_after_an_edit();
     let stage = Stage::new(TEXT);
     let mut editor = editor_with(&stage, &model, "always");
     editor.prompt("change");
@@ -95,13 +102,7 @@ fn nothing_is_saved_by_default() {
 
 #[test]
 fn a_cancelled_turn_saves_nothing() {
-    let gate = Gate::default();
-    let held = gate.clone();
-    let model = Model::start(move |request| match request.n {
-        0 => Reply::read("a.txt"),
-        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
-        _ => Reply::text("ok").after(&held),
-    });
+    let (gate, model) = held_after_an_edit();
     let stage = Stage::new(TEXT);
     let mut editor = editor_with(&stage, &model, "always");
     editor.prompt("change");
@@ -114,15 +115,8 @@ fn a_cancelled_turn_saves_nothing() {
 }
 
 #[test]
-fn nobody_is_asked_to_save_after_a_cancelled_turn() {
-    let gate = Gate::default();
-    let held = gate.clone();
-    let model = Model::start(move |request| match request.n {
-        0 => Reply::read("a.txt"),
-        1 => Reply::edit("a.txt", "one = 1", "first=eleven"),
-        2 => Reply::text("ok").after(&held),
-        _ => Reply::text("ok"),
-    });
+fn a_cancelled_turn_does_not_ask_to_save() {
+    let (gate, model) = held_after_an_edit();
     let stage = Stage::new(TEXT);
     let mut editor = editor_with(&stage, &model, "ask");
     editor.prompt("change");

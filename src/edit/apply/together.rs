@@ -75,7 +75,7 @@ pub async fn together(jobs: Vec<EditJob>, moves: &[usize], undo: ItemId) -> Vec<
         {
             let new = jobs[..at].last().filter(|_| moves.contains(&at));
             let safe = match new {
-                Some(new) => is_on_disk(new).await,
+                Some(new) => save_moved(new).await,
                 None => true,
             };
             *deleted = safe && delete::empty_file(job).await;
@@ -84,9 +84,9 @@ pub async fn together(jobs: Vec<EditJob>, moves: &[usize], undo: ItemId) -> Vec<
     fates
 }
 
-/// Has the editor save the new file of a move: otherwise the text would be nowhere on disk once the
-/// old file is deleted. A client that cannot be asked to save has its user do it.
-async fn is_on_disk(job: &EditJob) -> bool {
+/// Saves the new file of a move; false: it could not be saved. Otherwise the text would not be on
+/// disk once the old file is deleted. Where the client cannot save, the user has to.
+async fn save_moved(job: &EditJob) -> bool {
     let document = job.document();
     let unsaved = document.is_some_and(|it| job.workspace.file_state(&it).may_save());
     if !unsaved || !job.host.saves() {

@@ -65,6 +65,6 @@ fn below_grown(
         return None;
     };
     let now = text[..at - 1].rsplit('\n').next()?;
-    let told = has_unique_line(text, below, common) && !guessed(at..at + below.len());
-    (told && is_grown(now.trim(), above)).then_some(at)
+    let unique = has_unique_line(text, below, common) && !guessed(at..at + below.len());
+    (unique && is_grown(now.trim(), above)).then_some(at)
 }

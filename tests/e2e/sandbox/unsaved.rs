@@ -215,7 +215,7 @@ fn a_build_tool_notices_each_change_of_the_text_once() {
     assert_eq!(world.stage.read("a.txt"), "x\n");
 }
 
-/// Nothing is written to disk for a command that nobody allowed.
+/// A command that the user did not approve must not write unsaved text to disk.
 #[test]
 fn a_command_that_only_reads_asks_if_something_would_be_saved_first() {
     let call = json!({ "command": "cat a.txt", "background": true });
