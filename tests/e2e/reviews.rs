@@ -421,3 +421,24 @@ fn a_bare_client_keeps_and_undoes_a_change_by_code_action() {
     let kept = editor.command("keep", lenses[2]["command"]["arguments"][0].clone());
     assert_eq!(kept["hunkIds"].as_array().unwrap().len(), 1);
 }
+
+/// The user types behind a deletion, on its line: it is still a change to review, and rejecting it
+/// leaves what was typed.
+#[test]
+fn a_deletion_stays_in_the_review_when_the_user_types_on_its_line() {
+    let text = "struct QuotedChar(char);\n\nfn quoted(c: char) {\n    show(c)\n}\n";
+    let model = Model::edits("a.rs", "struct QuotedChar", "struct Quoted");
+    let stage = Stage::new(&format!("//- /a.rs\n{text}"));
+    let mut editor = stage.editor(&model);
+    editor.open("a.rs");
+    editor.run("shorten");
+    editor.replace("a.rs", "(char);", "(char); // mine");
+    editor.flush_all();
+    editor.settle();
+    assert_eq!(shown(&mut editor, "a.rs"), [row("Char", "", "applied")]);
+    assert_eq!(decide(&mut editor, "", "reject", None)["status"], "done");
+    assert_eq!(
+        editor.text("a.rs"),
+        text.replace("(char);", "(char); // mine")
+    );
+}
